@@ -11,7 +11,7 @@ mod shared;
 pub mod time;
 
 pub use divisor::Divisor;
-pub use event::EventQueue;
+pub use event::{Event, EventQueue};
 pub use histogram::Histogram;
 pub use memory::{copy_in_large_pages, prefetch, use_large_pages};
 pub use random::Stream;

@@ -31,7 +31,7 @@ use crate::wire::Wire;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::time::END_OF_TIME;
-use wordline_base::{EventQueue, Op, Request, Time};
+use wordline_base::{Event, EventQueue, Op, Request, Time};
 use wordline_firmware::{ConfigError, Fault, Kernel, Plan, FACTORY_BAD, PROCESSOR_EVENT};
 use wordline_flash::{Energy, EnergyConfig, Flash, WearCounts};
 
@@ -466,24 +466,28 @@ impl Drive {
     /// # Errors
     /// As [`Drive::step`].
     pub(crate) fn steps(&mut self, until: Time, most: u32) -> Result<u32, Fault> {
+        let has_alarms = self.has_alarms;
         let mut taken = 0;
-        while taken < most && self.step_until(until, most)? {
+        while taken < most {
+            // An alarm comes after the events of its instant.
+            let limit = if has_alarms { until.min(self.next_alarm()) } else { until };
+            let mut completes = false;
+            if let Some(event) = self.queue.pop_until(limit) {
+                completes = self.handle(event, if most > 1 { limit } else { event.time })?;
+            } else if !has_alarms || !self.wake_before(until)? {
+                break;
+            }
             taken += 1;
-            if !self.completions.is_empty() || self.now >= until {
+            if completes || self.now >= until {
                 break;
             }
         }
         Ok(taken)
     }
 
-    /// Handles the next event if it is not after `until`, as one of at most so many.
+    /// Handles an event; true if it completed a request. What follows from it alone may be done at once, if it is not after `until`.
     #[inline(always)]
-    fn step_until(&mut self, until: Time, most: u32) -> Result<bool, Fault> {
-        // An alarm comes after the events of its instant.
-        let limit = if self.has_alarms { until.min(self.next_alarm()) } else { until };
-        let Some(event) = self.queue.pop_until(limit) else {
-            return if self.has_alarms { self.wake_before(until) } else { Ok(false) };
-        };
+    fn handle(&mut self, event: Event, until: Time) -> Result<bool, Fault> {
         if event.time >= self.look_due {
             self.look(event.time);
         }
@@ -496,14 +500,16 @@ impl Drive {
             ARRIVE => self.arrive(event.index)?,
             DATA => self.enqueue(event.index)?,
             PROCESSOR_EVENT => {
-                // A caller of one step looks at the drive after each event.
-                let until = if most > 1 { limit.min(self.look_due) } else { event.time };
+                let until = until.min(self.look_due);
                 self.now = self.kernel.on_processor(event.time, event.index, until, &mut self.queue)?;
                 self.settle()?;
             }
-            _ => self.finish(event.index)?,
+            _ => {
+                self.finish(event.index)?;
+                return Ok(true);
+            }
         }
-        Ok(true)
+        Ok(false)
     }
 
     /// Handles all events up to and including `time`, and sets the drive's time to it.

@@ -390,7 +390,7 @@ impl Blocks {
     }
 
     /// Takes note of a page programmed with `units` valid units; true when it was the last of its block.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn programmed(&mut self, block: u32) -> bool {
         let domain = self.domain_of(block);
         let clock = &mut self.domains[domain as usize].clock;

@@ -95,7 +95,7 @@ impl Map {
     }
 
     /// Gives a unit a new place; the old one, if any, must be invalidated by the caller.
-    #[inline]
+    #[inline(always)]
     pub fn bind(&mut self, unit: u32, place: Place) -> Option<Place> {
         let entry = self.forward.at_mut(unit as usize);
         let old = entry.checked_sub(1);

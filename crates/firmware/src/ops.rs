@@ -184,21 +184,43 @@ pub struct Fifo {
     tail: u32,
     /// Operations in the queue; of writes, their units (those given back count as well).
     pub len: u32,
+    /// Number of the oldest operation, which is asked for more often than it changes; the highest if there is none.
+    #[serde(skip, default = "no_number")]
+    oldest: u64,
+}
+
+fn no_number() -> u64 {
+    u64::MAX
 }
 
 impl Default for Fifo {
     fn default() -> Self {
-        Self { head: NONE, tail: NONE, len: 0 }
+        Self { head: NONE, tail: NONE, len: 0, oldest: no_number() }
     }
 }
 
 impl Fifo {
+    /// Number of the oldest operation in the order of becoming ready; the highest if there is none.
+    #[inline]
+    pub fn oldest(&self, slab: &Slab) -> u64 {
+        debug_assert!(self.head == NONE || self.oldest == slab.get(self.head).sequence, "the number is out of date");
+        self.oldest
+    }
+
+    /// Another operation, or none, is the oldest.
+    #[inline]
+    fn lead(&mut self, slab: &Slab, op: u32) {
+        self.head = op;
+        self.oldest = if op == NONE { no_number() } else { slab.get(op).sequence };
+    }
+
     /// Appends an operation.
     #[inline]
     pub fn push(&mut self, slab: &mut Slab, op: u32) {
-        slab.get_mut(op).next = NONE;
+        let new = slab.get_mut(op);
+        new.next = NONE;
         if self.head == NONE {
-            self.head = op;
+            (self.head, self.oldest) = (op, new.sequence);
         } else {
             slab.get_mut(self.tail).next = op;
         }
@@ -212,7 +234,7 @@ impl Fifo {
         if self.head == NONE {
             self.tail = op;
         }
-        self.head = op;
+        self.lead(slab, op);
         self.len += 1;
     }
 
@@ -255,7 +277,7 @@ impl Fifo {
         }
         self.tail = before;
         if before == NONE {
-            self.head = NONE;
+            self.lead(slab, NONE);
         } else {
             slab.get_mut(before).next = NONE;
         }
@@ -264,13 +286,13 @@ impl Fifo {
     }
 
     /// Takes the oldest operation.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, slab: &Slab) -> Option<u32> {
         let op = self.head;
         if op == NONE {
             return None;
         }
-        self.head = slab.get(op).next;
+        self.lead(slab, slab.get(op).next);
         if self.head == NONE {
             self.tail = NONE;
         }
@@ -318,7 +340,7 @@ impl Fifo {
     pub fn take(&mut self, slab: &mut Slab, before: u32, op: u32) {
         let next = slab.get(op).next;
         if before == NONE {
-            self.head = next;
+            self.lead(slab, next);
         } else {
             slab.get_mut(before).next = next;
         }
@@ -331,7 +353,8 @@ impl Fifo {
     /// Takes the oldest operations up to one, so many in all. They stay linked in their order.
     #[inline]
     pub fn cut(&mut self, slab: &mut Slab, last: u32, count: u32) {
-        self.head = std::mem::replace(&mut slab.get_mut(last).next, NONE);
+        let next = std::mem::replace(&mut slab.get_mut(last).next, NONE);
+        self.lead(slab, next);
         if self.head == NONE {
             self.tail = NONE;
         }
@@ -342,7 +365,7 @@ impl Fifo {
     #[inline]
     pub fn append(&mut self, slab: &mut Slab, (first, last): (u32, u32), count: u32) {
         if self.head == NONE {
-            self.head = first;
+            self.lead(slab, first);
         } else {
             slab.get_mut(self.tail).next = first;
         }

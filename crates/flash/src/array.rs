@@ -523,13 +523,36 @@ impl Flash {
             return Progress::Busy;
         }
         if self.recorder.is_none() && lane < self.dies {
-            let Seat { package, die, .. } = self.seats[lane as usize];
-            if self.packages[package as usize].ends(die) {
+            let Seat { channel, package, die, .. } = self.seats[lane as usize];
+            let package = &mut self.packages[package as usize];
+            if package.ends(die) {
                 self.due[lane as usize] = END_OF_TIME;
                 return Progress::Done;
             }
+            let bus = &mut self.channels[channel as usize];
+            let mut port = Port { bus, due: &mut self.due, passed: &mut self.passed, lane };
+            if let Some(time) = package.bring_out_alone(die, now, &self.timing, &mut port) {
+                self.set_due(lane, time, agenda);
+                return Progress::Busy;
+            }
+            let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut Silent };
+            let step = package.step(die, Lane::Main, around);
+            return self.follow_up(lane, step, agenda);
         }
-        match around!(self, now, lane, |package, die, which, around| package.step(die, which, around)) {
+        self.step_any(now, lane, agenda)
+    }
+
+    /// Handles an event of a lane that is recorded, or the one beside a suspended command.
+    #[inline(never)]
+    fn step_any(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {
+        let step = around!(self, now, lane, |package, die, which, around| package.step(die, which, around));
+        self.follow_up(lane, step, agenda)
+    }
+
+    /// What comes after a step of a lane.
+    #[inline]
+    fn follow_up(&mut self, lane: u32, step: Step, agenda: &mut impl Agenda) -> Progress {
+        match step {
             Step::At(time) => {
                 self.set_due(lane, time, agenda);
                 Progress::Busy

@@ -145,7 +145,7 @@ pub struct Port<'a> {
 }
 
 impl Bus for Port<'_> {
-    #[inline]
+    #[inline(always)]
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
         self.bus.busy += duration;
         if self.bus.free_at > ready {

@@ -330,7 +330,7 @@ impl Cells {
         ((die * self.geometry.planes + plane) * self.geometry.blocks + block) as usize
     }
 
-    #[inline]
+    #[inline(always)]
     fn block(&mut self, die: u32, at: PageAddress) -> Result<&mut BlockRecord, Violation> {
         let geometry = &self.geometry;
         let PageAddress { plane, block, page } = at;
@@ -345,7 +345,7 @@ impl Cells {
     ///
     /// # Errors
     /// The page does not exist or is not written, or its block is in another mode.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, die: u32, at: PageAddress, slc: bool) -> Result<(), Violation> {
         let record = self.block(die, at)?;
         if at.page >= record.next_page || record.slc != slc {
@@ -399,7 +399,7 @@ impl Cells {
     /// # Errors
     /// The page does not exist (in this mode), is already programmed, or is not the next one of its block, or the block is in another
     /// mode.
-    #[inline]
+    #[inline(always)]
     pub fn program(&mut self, die: u32, at: PageAddress, slc: bool) -> Result<(), Violation> {
         if slc {
             return self.program_slc(die, at);

@@ -69,12 +69,18 @@ impl Command {
         }
     }
 
-    /// The page of a read or program of one page outside of cache and SLC mode, and its bytes; none of other commands.
+    /// True of a read or program of one page outside of cache and SLC mode.
     #[inline]
     #[must_use]
-    pub fn single(&self) -> Option<(PageAddress, u32)> {
-        let plain = matches!(self.kind, Kind::Read | Kind::Program) && !self.cache && !self.slc;
-        (self.count == 1 && plain).then(|| (self.pages[0], self.bytes[0]))
+    pub fn is_single(&self) -> bool {
+        self.count == 1 && matches!(self.kind, Kind::Read | Kind::Program) && !(self.cache | self.slc)
+    }
+
+    /// The first page, and its bytes.
+    #[inline]
+    #[must_use]
+    pub fn first(&self) -> (PageAddress, u32) {
+        (self.pages[0], self.bytes[0])
     }
 
     /// Becomes a command of one page outside of cache and SLC mode.

@@ -7,7 +7,7 @@ use crate::cells::Violation;
 use crate::chain::Segment;
 use crate::command::{Command, Kind};
 use crate::geometry::PageAddress;
-use crate::log::{Log, Silent, Stage};
+use crate::log::{Log, Stage};
 use crate::step::{Around, Lane, Step};
 use crate::times::DieTimes;
 use crate::timing::Timing;
@@ -80,7 +80,7 @@ impl Die {
     }
 
     /// The same for a read or program of one page outside of cache and SLC mode, on the main lane, without a log and without retries.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_single(
         &mut self,
         die: u32,
@@ -95,13 +95,13 @@ impl Die {
         (slot.next, slot.sequence, slot.retries) = (0, false, 0);
         self.retries = 0;
         let (segment, bytes, busy, phase) = if kind == Kind::Read {
-            (Segment::Read, 0, timing.t_r(page.page), Phase::Out)
+            (Segment::Read, 0, timing.t_r(page.page), Phase::OutAlone)
         } else {
             (Segment::Program, bytes, timing.t_prog_alone(die, page), Phase::Array)
         };
         slot.phase = phase;
         self.times.cells[kind as usize][0] += busy;
-        slot.pass::<Silent>(segment, bytes, busy, &mut self.times, now, timing, bus)
+        slot.pass_alone(segment, bytes, busy, &mut self.times, now, timing, bus)
     }
 
     /// True if a command may follow the current one in cache mode.
@@ -223,7 +223,7 @@ impl Die {
         }
         match slot.phase {
             Phase::Setup => Step::At(self.set_up(die, lane, &mut around)),
-            Phase::Out => Step::At(self.bring_out(lane, &mut around)),
+            Phase::Out | Phase::OutAlone => Step::At(self.bring_out(lane, &mut around)),
             Phase::Array => {
                 slot.phase = Phase::Idle;
                 Step::Done
@@ -240,6 +240,19 @@ impl Die {
             self.main.phase = Phase::Idle;
         }
         ends
+    }
+
+    /// Brings out the data of a plain read of one page on the main lane, as [`Die::step`] without a log would; none, and nothing has
+    /// happened, if it does something else at this time.
+    #[inline(always)]
+    pub(crate) fn bring_out_alone(&mut self, now: Time, timing: &Timing, bus: &mut impl Bus) -> Option<Time> {
+        let slot = &mut self.main;
+        if slot.phase != Phase::OutAlone {
+            return None;
+        }
+        slot.phase = Phase::Array;
+        let bytes = slot.command.first().1;
+        Some(slot.pass_alone(Segment::ReadOut, bytes, 0, &mut self.times, now, timing, bus))
     }
 
     /// Phases of cache mode, copyback, suspension and retry.
@@ -269,7 +282,7 @@ impl Die {
                 Step::Ready { ended: false }
             }
             Phase::Retry => Step::At(self.retry(lane, around)),
-            Phase::Setup | Phase::Out | Phase::Array | Phase::Idle | Phase::Choice => Step::Done,
+            Phase::Setup | Phase::Out | Phase::OutAlone | Phase::Array | Phase::Idle | Phase::Choice => Step::Done,
         }
     }
 
@@ -348,9 +361,10 @@ impl Die {
         if slot.command.cache || slot.sequence || kind == Kind::Copyback {
             return self.set_up_apart(die, lane, around);
         }
+        let out = if planes == 1 && slot.retries == 0 { Phase::OutAlone } else { Phase::Out };
         let (segment, bytes, busy, phase) = match kind {
             Kind::Read | Kind::Copyback => {
-                (Segment::Read, 0, timing.t_r_of(&slot.command, slot.command.pages()[at].page), Phase::Out)
+                (Segment::Read, 0, timing.t_r_of(&slot.command, slot.command.pages()[at].page), out)
             }
             Kind::Program => (Segment::Program, bytes, timing.t_prog_of(die, &slot.command), Phase::Array),
             Kind::Erase => (Segment::Erase, 0, timing.t_bers, Phase::Array),

@@ -176,12 +176,12 @@ impl Package {
         Ok(self.dies[die as usize].begin(die, lane, command, around))
     }
 
-    /// Starts a command on the main lane of a die, as [`Package::begin`] without a log would, that reads or programs the one page that
-    /// [`Command::single`] gave with its bytes. The package must not wear.
+    /// Starts a command on the main lane of a die, as [`Package::begin`] without a log would, that reads or programs one page, as
+    /// [`Command::is_single`] says. The package must not wear.
     ///
     /// # Errors
     /// As [`Package::begin`].
-    #[inline]
+    #[inline(always)]
     pub fn begin_single(
         &mut self,
         die: u32,
@@ -388,6 +388,13 @@ impl Package {
         self.dies[die as usize].ends()
     }
 
+    /// Brings out the data of a die's plain read of one page at the time that it requested, as [`Package::step`] does without a log; none,
+    /// and nothing has happened, if it does something else.
+    #[inline(always)]
+    pub fn bring_out_alone(&mut self, die: u32, now: Time, timing: &Timing, bus: &mut impl Bus) -> Option<Time> {
+        self.dies[die as usize].bring_out_alone(now, timing, bus)
+    }
+
     /// Advances a die at the time that it requested.
     #[inline]
     pub fn step<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: Around<'_, B, L>) -> Step {
@@ -496,29 +503,31 @@ mod tests {
             for (kind, die) in [(Kind::Program, 0), (Kind::Program, 1), (Kind::Read, 1), (Kind::Read, 0)] {
                 let page = PageAddress { plane: die, block: 3, page: nth };
                 let (bytes, command) = (512 * (nth + 1), command(kind, &[(die, 3, nth)], 512 * (nth + 1)));
-                assert_eq!(command.single(), Some((page, bytes)));
+                assert_eq!((command.is_single(), command.first()), (true, (page, bytes)));
                 let begun = single.begin_single(die, kind, (page, bytes), now, &timing, &mut single_bus);
                 assert_eq!(begun, start(&mut any, &timing, &mut any_bus, now, die, &command));
                 assert_eq!((&single, single_bus), (&any, any_bus));
                 let again = single.begin_single(die, kind, (page, bytes), now, &timing, &mut single_bus);
                 assert_eq!(again, Err(Violation::Busy { die }));
                 now = begun.expect("it breaks no rule");
-                for (package, bus) in [(&mut single, &mut single_bus), (&mut any, &mut any_bus)] {
-                    let mut at = now;
-                    while let Step::At(next) =
-                        package.step(die, Lane::Main, Around { now: at, timing: &timing, bus, log: &mut Silent })
-                    {
-                        at = next;
-                    }
+                if kind == Kind::Read {
+                    let out = single.bring_out_alone(die, now, &timing, &mut single_bus);
+                    let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
+                    assert_eq!(out.map(Step::At), Some(any.step(die, Lane::Main, around)));
+                    now = out.expect("its data come out");
                 }
+                assert_eq!(single.bring_out_alone(die, now, &timing, &mut single_bus), None);
+                let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
+                assert_eq!((single.ends(die), any.step(die, Lane::Main, around)), (true, Step::Done));
+                assert_eq!((&single, single_bus), (&any, any_bus));
                 now += 1_000_000_000;
             }
         }
         let unwritten = PageAddress { plane: 0, block: 2, page: 0 };
         let refused = single.begin_single(0, Kind::Read, (unwritten, 1), now, &timing, &mut single_bus);
         assert!(matches!(refused, Err(Violation::ReadUnwritten { .. })));
-        assert_eq!(command(Kind::Read, &[(0, 1, 0), (1, 1, 0)], 1).single(), None);
-        assert_eq!(command(Kind::Erase, &[(0, 1, 0)], 0).single(), None);
+        assert!(!command(Kind::Read, &[(0, 1, 0), (1, 1, 0)], 1).is_single());
+        assert!(!command(Kind::Erase, &[(0, 1, 0)], 0).is_single());
     }
 
     #[test]

@@ -416,7 +416,7 @@ impl Timing {
     }
 
     /// The same of a program of one page outside of SLC mode.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn t_prog_alone(&self, die: u32, page: PageAddress) -> Time {
         if self.has_spread() {

@@ -121,7 +121,7 @@ impl Kernel {
 
     /// True if operations of the host run in a die, or wait in its queues.
     pub(super) fn die_serves_host(&self, die: u32) -> bool {
-        let (state, waiting) = (&self.dies[die as usize], self.waiting[die as usize]);
+        let (state, waiting) = (&self.dies[die as usize], self.dies[die as usize].waiting);
         let runs = state.busy && state.class.is_host();
         runs || waiting.has(Class::HOST_READ) || waiting.has(Class::HOST_WRITE)
     }

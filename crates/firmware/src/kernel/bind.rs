@@ -44,7 +44,7 @@ impl Kernel {
     #[inline]
     pub(super) fn clear_waiting(&mut self, plane: u32, class: Class) {
         let die = self.planes_per_die.quotient(plane);
-        self.waiting[die as usize].clear(class, self.planes_per_die.remainder(plane));
+        self.dies[die as usize].waiting.clear(class, self.planes_per_die.remainder(plane));
     }
 
     /// Page of a place within its block.

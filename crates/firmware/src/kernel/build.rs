@@ -75,6 +75,8 @@ impl Kernel {
             collections: 0,
             counted: END_OF_TIME,
             mixed: false,
+            waiting: Ready::NOTHING,
+            occupied: [0; CLASSES],
         };
         let upkeep = config.upkeep.build(&build)?;
         let rests = Rests::new(&upkeep, collect.rest(), collect.schedule().is_some_and(|rule| rule.uses_rests()));
@@ -194,14 +196,12 @@ impl Kernel {
             slab: Slab::new(),
             sequence: 0,
             queues: vec![Fifo::default(); geometry.planes() as usize * CLASSES],
-            waiting: vec![Ready::default(); geometry.dies() as usize],
             shared: vec![Fifo::default(); ROWS * places],
             shared_places: vec![0; ROWS * places.div_ceil(64)],
             shared_waiting: [0; ROWS],
             shared_count: 0,
             shared_dirty: false,
             dies: vec![idle; geometry.dies() as usize],
-            occupied: vec![[0; CLASSES]; geometry.dies() as usize],
             candidates: Candidates::default(),
             busy: 0,
             command: Command::new(Kind::Read),

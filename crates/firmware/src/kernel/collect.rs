@@ -174,7 +174,7 @@ impl Kernel {
         self.shared_dirty |= self.shared_waiting[Class::new(task, Action::Program).row()] > 0;
         for plane in self.blocks.planes_of_domain(domain) {
             let die = self.planes_per_die.quotient(plane);
-            if self.waiting[die as usize] != Ready::NOTHING {
+            if self.dies[die as usize].waiting != Ready::NOTHING {
                 self.mark(die);
             }
         }
@@ -663,7 +663,7 @@ impl Kernel {
                 stage.dirty = true;
             }
             for die in 0..self.dies.len() as u32 {
-                if self.waiting[die as usize] != Ready::NOTHING {
+                if self.dies[die as usize].waiting != Ready::NOTHING {
                     self.mark(die);
                 }
             }

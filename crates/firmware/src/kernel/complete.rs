@@ -31,7 +31,7 @@ impl Kernel {
         if mixed {
             self.divide_time(die, &pages[..count], now - since);
         } else {
-            self.occupied[die as usize][class.counted().index()] += now - since;
+            self.dies[die as usize].occupied[class.counted().index()] += now - since;
         }
         if of_gc && self.awaiting > 0 {
             self.let_go(die);

@@ -160,7 +160,7 @@ impl Kernel {
         for (at, &unit) in units.iter().enumerate() {
             planes[at] = self.own_plane(unit);
             let die = self.planes_per_die.quotient(planes[at]);
-            let free = self.waiting[die as usize].is_nothing() && self.space.is_open(planes[at], Stream::Host);
+            let free = self.dies[die as usize].waiting.is_nothing() && self.space.is_open(planes[at], Stream::Host);
             if !free || dies[..at].contains(&die) {
                 return None;
             }
@@ -246,7 +246,7 @@ impl Kernel {
         fifo.push(&mut self.slab, slot);
         if first {
             let die = self.planes_per_die.quotient(plane);
-            self.waiting[die as usize].set(class, self.planes_per_die.remainder(plane));
+            self.dies[die as usize].waiting.set(class, self.planes_per_die.remainder(plane));
         }
         slot
     }
@@ -294,7 +294,7 @@ impl Kernel {
     /// others may go, too.
     #[inline]
     fn ready_direct(&self, die: u32) -> Option<(u32, u32)> {
-        let waiting = self.waiting[die as usize];
+        let waiting = self.dies[die as usize].waiting;
         let [hosts, writes, [reads, erases]] = [
             [waiting.planes(Class::HOST_READ), waiting.planes(Class::HOST_WRITE)],
             [waiting.planes(GC_WRITE), 0],
@@ -416,7 +416,7 @@ impl Kernel {
     }
 
     /// Takes the first operations of a queue, up to one of them, which stay linked.
-    #[inline]
+    #[inline(always)]
     pub(super) fn cut_queue(&mut self, plane: u32, class: Class, last: u32, count: u32) {
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         fifo.cut(&mut self.slab, last, count);

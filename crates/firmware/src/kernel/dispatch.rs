@@ -223,7 +223,7 @@ impl Kernel {
     /// The class that the arbiter chooses for a die, and where its oldest operation waits; none if nothing can go.
     #[inline]
     pub(super) fn chosen(&mut self, die: u32) -> Option<(Class, Waits)> {
-        let waiting = self.waiting[die as usize];
+        let waiting = self.dies[die as usize].waiting;
         if self.shared_count > 0 {
             if let Some(waiting) = waiting.of_host_and_gc().filter(|&waiting| self.may_take_from_all(die, waiting)) {
                 return self.oldest_of_all(die, waiting);
@@ -311,7 +311,7 @@ impl Kernel {
     /// Number of the oldest operation of a class that waits for a plane.
     #[inline]
     fn oldest_in(&self, class: Class, plane: u32) -> u64 {
-        self.slab.get(self.queues[plane as usize * CLASSES + class.index()].head).sequence
+        self.queues[plane as usize * CLASSES + class.index()].oldest(&self.slab)
     }
 
     /// The oldest operation that can go on a die where operations of host and GC wait, each for a plane: as in [`Self::survey`],
@@ -330,7 +330,7 @@ impl Kernel {
                 if waiting.is_power_of_two() { waiting.trailing_zeros() } else { self.oldest_bit(first, waiting) };
             let (class, plane) = Ready::of_bit(bit);
             let plane = first + plane;
-            if !class.is_write() || self.finds_page_at_once(class, plane) {
+            if Ready::WRITES >> bit & 1 == 0 || self.finds_page_at_once(class, plane) {
                 return Some((class, plane));
             }
             waiting &= !(1 << bit);
@@ -339,25 +339,31 @@ impl Kernel {
     }
 
     /// The bit of the queue whose first operation is the oldest; planes are counted from `first` on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn oldest_bit(&self, first: u32, mut waiting: u64) -> u32 {
-        let mut oldest = u64::MAX;
-        let first = first as usize * CLASSES;
+        let (mut oldest, mut found) = (u64::MAX, 0);
+        let queues = &self.queues[first as usize * CLASSES..];
         while waiting != 0 {
             let bit = waiting.trailing_zeros();
-            let fifo = &self.queues[first + Ready::queue_of_bit(bit)];
-            // One number to compare: of the operation, and of its bit.
-            oldest = oldest.min(self.slab.get(fifo.head).sequence << u64::BITS.ilog2() | u64::from(bit));
+            let number = queues[Ready::queue_of_bit(bit)].oldest(&self.slab);
+            if number < oldest {
+                (oldest, found) = (number, bit);
+            }
             waiting &= waiting - 1;
         }
-        (oldest % u64::from(u64::BITS)) as u32
+        found
     }
 
     /// As [`Self::finds_page`] for the writes of a class that wait for a plane: mostly they fill a page, and a block is open.
     #[inline]
     fn finds_page_at_once(&mut self, class: Class, plane: u32) -> bool {
+        self.goes_at_once(class, plane) || self.finds_page_of_queue(class, plane)
+    }
+
+    #[inline(never)]
+    fn finds_page_of_queue(&mut self, class: Class, plane: u32) -> bool {
         let fifo = self.queues[plane as usize * CLASSES + class.index()];
-        self.goes_at_once(class, plane) || self.finds_page(&fifo, class, plane)
+        self.finds_page(&fifo, class, plane)
     }
 
     /// True if the writes of a class that wait for a plane fill a page of an open block.
@@ -407,7 +413,7 @@ impl Kernel {
     pub(super) fn survey(&mut self, die: u32) {
         self.candidates.count = 0;
         let first = die * self.flash.geometry().planes_per_die;
-        let mut waiting = self.waiting[die as usize];
+        let mut waiting = self.dies[die as usize].waiting;
         if self.is_held(die) {
             waiting = waiting.of(Task::GC);
         }
@@ -518,7 +524,7 @@ impl Kernel {
         state.since = self.now;
         if self.timed && !(self.instant && class.task() == Task::GC) {
             self.count_command(die, class);
-            self.begin_count(die, class);
+            self.dies[die as usize].count_from(class, self.now);
             if self.attentive {
                 self.prepare(die, class);
             }

@@ -311,7 +311,7 @@ impl Kernel {
         }
         let planes = self.flash.geometry().planes_per_die;
         let queue = |plane: u32, class: Class| &self.queues[plane as usize * CLASSES + class.index()];
-        let ready = self.waiting[die as usize];
+        let ready = self.dies[die as usize].waiting;
         let waits = |class: Class| ready.has(class);
         let mut of_die = die * planes..(die + 1) * planes;
         if waits(Class::HOST_WRITE) && of_die.clone().any(|plane| waited(queue(plane, Class::HOST_WRITE).head)) {

@@ -182,7 +182,7 @@ impl Kernel {
             Constraint::Plane(plane) => {
                 let die = self.planes_per_die.quotient(plane);
                 self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
-                self.waiting[die as usize].set(class, self.planes_per_die.remainder(plane));
+                self.dies[die as usize].waiting.set(class, self.planes_per_die.remainder(plane));
                 // Where commands take time, the units of a request come together, before their dies are looked at.
                 let known = self.pages_fill && !self.timed && class.is_write();
                 if !(known

@@ -71,15 +71,6 @@ impl Kernel {
         }
     }
 
-    /// A die begins a command of a class: with the first of GC, the use of its planes counts.
-    #[inline]
-    pub(super) fn begin_count(&mut self, die: u32, class: Class) {
-        let state = &mut self.dies[die as usize];
-        if class.task() == Task::GC && state.collections > 0 && state.counted == END_OF_TIME {
-            state.counted = self.now;
-        }
-    }
-
     /// Sets the pages of other planes that reads of the host wait for, in the die of a domain that is one plane.
     pub(super) fn list_reads_beside(&mut self, domain: u32) {
         self.reads_beside.clear();

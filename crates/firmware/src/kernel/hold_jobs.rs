@@ -123,7 +123,7 @@ impl Kernel {
     /// that lack room or company would keep GC waiting for what only GC, or more of the host, can bring.
     fn host_waits_for(&self, die: u32) -> (u32, u32) {
         let (mut reads, mut writes) = (0, 0);
-        let mut waiting = self.waiting[die as usize];
+        let mut waiting = self.dies[die as usize].waiting;
         while let Some((class, plane)) = waiting.next() {
             if !class.is_host() {
                 continue;

@@ -31,7 +31,7 @@ pub(super) struct Interruption {
 
 impl Kernel {
     fn reads_wait(&self, die: u32) -> bool {
-        self.waiting[die as usize].has(Class::HOST_READ)
+        self.dies[die as usize].waiting.has(Class::HOST_READ)
     }
 
     /// A read has started to wait for a die: if the die is busy, check it.

@@ -112,8 +112,8 @@ impl Kernel {
     /// Charges the tasks of a die's command with its time, which is over.
     #[cold]
     pub(super) fn divide_time(&mut self, die: u32, pages: &[u32], time: Time) {
-        let mut times = self.occupied[die as usize];
+        let mut times = self.dies[die as usize].occupied;
         self.parts(pages, time).for_each(|(class, part)| times[class.index()] += part);
-        self.occupied[die as usize] = times;
+        self.dies[die as usize].occupied = times;
     }
 }

@@ -98,7 +98,7 @@ use crate::policy::victim::VictimPolicy;
 use crate::raid::Parity;
 use crate::shadow::Shadow;
 use crate::space::{Space, Stream};
-use crate::task::{Class, Tasks, CLASSES, ROWS};
+use crate::task::{Class, Task, Tasks, CLASSES, ROWS};
 use crate::Plan;
 use after::After;
 use around::Arounds;
@@ -122,6 +122,7 @@ use table::Table;
 use transactions::Transactions;
 use turns::Turns;
 use wishes::Wishes;
+use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_flash::{Command, Flash, Progress, MAX_PLANES};
 
@@ -153,8 +154,8 @@ pub struct HostDone {
     pub gc_affected: bool,
 }
 
-/// Current work of a die.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+/// Current work of a die, and what waits for it.
+#[derive(Clone, Debug)]
 struct Die {
     busy: bool,
     queued: bool,
@@ -171,6 +172,27 @@ struct Die {
     counted: Time,
     /// True if its command has operations of several tasks.
     mixed: bool,
+    /// Its queues that are not empty.
+    waiting: Ready,
+    /// How long it was busy, by class.
+    occupied: [Time; CLASSES],
+}
+
+impl Die {
+    /// It begins a command of a class.
+    #[inline(always)]
+    fn begin(&mut self, class: Class, now: Time) {
+        (self.busy, self.class, self.since) = (true, class, now);
+        self.count_from(class, now);
+    }
+
+    /// With the first command of GC, the use of its planes counts.
+    #[inline(always)]
+    fn count_from(&mut self, class: Class, now: Time) {
+        if class.task() == Task::GC && self.collections > 0 && self.counted == END_OF_TIME {
+            self.counted = now;
+        }
+    }
 }
 
 /// Where the chosen operation waits.
@@ -361,9 +383,6 @@ pub struct Kernel {
     /// By plane, then class.
     #[serde(skip)]
     queues: Vec<Fifo>,
-    /// By die.
-    #[serde(skip)]
-    waiting: Vec<Ready>,
     /// Writes without a plane yet: by row of writes, then any, each channel, each die.
     #[serde(skip)]
     shared: Vec<Fifo>,
@@ -380,9 +399,6 @@ pub struct Kernel {
     shared_dirty: bool,
     #[serde(skip)]
     dies: Vec<Die>,
-    /// By die: how long it was busy, by class.
-    #[serde(skip)]
-    occupied: Vec<[Time; CLASSES]>,
     /// Of the last survey.
     #[serde(skip)]
     candidates: Candidates,
@@ -732,7 +748,8 @@ impl Kernel {
         let ended = if self.straight_by_stage {
             self.end_by_stage(lane, queue)?
         } else {
-            self.end_straight(lane, queue)? || self.end_move_straight(lane, queue)?
+            let class = self.dies[lane as usize].class;
+            self.end_straight(lane, class, queue)? || self.end_move_straight(lane, class, queue)?
         };
         if !ended {
             self.complete(lane)?;

@@ -110,6 +110,13 @@ impl Ready {
         (rest.iter().all(|&bits| bits == 0)).then_some(first)
     }
 
+    /// The planes for which reads of the host wait, if nothing else waits.
+    #[inline]
+    pub fn only_host_reads(self) -> Option<u32> {
+        let planes = self.planes(Class::HOST_READ);
+        (self.of_host_and_gc() == Some(u64::from(planes))).then_some(planes)
+    }
+
     /// The class and plane of a bit of host and GC.
     #[inline]
     pub fn of_bit(bit: u32) -> (Class, u32) {

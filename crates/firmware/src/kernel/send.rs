@@ -408,7 +408,7 @@ impl Kernel {
     /// company since units of their page were dropped.
     pub(super) fn recall(&mut self, die: u32) {
         let planes = self.flash.geometry().planes_per_die;
-        let mut waiting = self.waiting[die as usize];
+        let mut waiting = self.dies[die as usize].waiting;
         while let Some((class, plane)) = waiting.next() {
             if !class.is_write() {
                 continue;

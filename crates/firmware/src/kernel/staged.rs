@@ -130,7 +130,7 @@ impl Kernel {
             stage.count_waiting(die, class, 1);
             stage.settle();
             self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
-            self.waiting[die as usize].set(class, self.planes_per_die.remainder(plane));
+            self.dies[die as usize].waiting.set(class, self.planes_per_die.remainder(plane));
             return Ok(Gone::ToDie);
         }
         stage.settle_before_start();
@@ -206,7 +206,7 @@ impl Kernel {
             let from = std::mem::replace(&mut state.counted, self.now);
             self.plane_use.add(self.now - from, (self.now - state.since.max(from)) * count as Time);
         }
-        self.occupied[die as usize][Class::HOST_READ.index()] += self.now - state.since;
+        state.occupied[Class::HOST_READ.index()] += self.now - state.since;
         self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
         self.busy -= 1;
         if let Some(stage) = &mut self.stage {
@@ -238,7 +238,7 @@ impl Kernel {
         if !stage.has_only(die, Class::HOST_READ) {
             return Ok(Next::General);
         }
-        let planes = self.waiting[die as usize].planes(Class::HOST_READ);
+        let planes = self.dies[die as usize].waiting.planes(Class::HOST_READ);
         let first = die * self.planes_per_die.get();
         let at = if planes.is_power_of_two() { planes.trailing_zeros() } else { self.oldest_bit(first, planes.into()) };
         let (class, plane) = (Class::HOST_READ, first + at);

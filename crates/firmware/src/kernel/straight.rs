@@ -10,7 +10,7 @@
 //! the moves of GC.
 
 use super::{Fault, HostDone, Kernel};
-use crate::ops::{Fifo, FlashOp, Role, NONE};
+use crate::ops::{FlashOp, Role, NONE};
 use crate::task::{Class, CLASSES};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
@@ -23,8 +23,8 @@ enum Next {
     General,
     /// Nothing waits there.
     Nothing,
-    /// The oldest read of a plane.
-    Read(u32),
+    /// The oldest read of a plane; others wait for these planes, as bits.
+    Read(u32, u32),
 }
 
 impl Kernel {
@@ -49,6 +49,14 @@ impl Kernel {
         self.straight || self.straight_by_stage
     }
 
+    /// As [`Kernel::is_quiet`]: of what that looks at, the rest is for drives whose reads do not go straight.
+    #[inline(always)]
+    pub(super) fn is_quiet_straight(&self) -> bool {
+        let quiet = self.dirty.is_empty() && !(self.stalled | self.shared_dirty) && self.fault.is_none();
+        debug_assert_eq!(quiet, self.is_quiet(), "something else holds reads up");
+        quiet
+    }
+
     /// Lets all operations take the general path, to compare both.
     #[doc(hidden)]
     pub fn avoid_straight(&mut self) {
@@ -70,7 +78,7 @@ impl Kernel {
         bytes: u32,
         queue: &mut EventQueue,
     ) -> Result<bool, Fault> {
-        if !self.straight || self.buffer.holds(unit) || !self.is_quiet() {
+        if !self.straight || self.buffer.holds(unit) || !self.is_quiet_straight() {
             return Ok(false);
         }
         let Some(source) = self.map.place(unit) else { return Ok(false) };
@@ -78,7 +86,7 @@ impl Kernel {
         let plane = self.blocks_per_plane.quotient(block);
         let die = self.planes_per_die.quotient(plane);
         let busy = self.dies[die as usize].busy;
-        if !busy && (self.shared_count > 0 || !self.waiting[die as usize].is_nothing()) {
+        if !busy && (self.shared_count > 0 || !self.dies[die as usize].waiting.is_nothing()) {
             return Ok(false);
         }
         self.now = now;
@@ -88,42 +96,49 @@ impl Kernel {
         let slot = self.slab.insert(op);
         if busy {
             self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].push(&mut self.slab, slot);
-            self.waiting[die as usize].set(Class::HOST_READ, self.planes_per_die.remainder(plane));
+            self.dies[die as usize].waiting.set(Class::HOST_READ, self.planes_per_die.remainder(plane));
             return Ok(true);
         }
         self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
         self.busy += 1;
         let page = self.page_address(plane, block, self.page_of(source));
-        self.start_page_read(die, slot, page, queue)?;
+        self.start_page_read(die, slot, (page, bytes), Class::HOST_READ, queue)?;
         Ok(true)
     }
 
-    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a plain read; false if it has to take
+    /// Ends the command of a class of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a plain read; false if it has to take
     /// the general path, and nothing has happened yet.
     ///
     /// # Errors
     /// When a rule is broken.
     #[inline]
-    pub(super) fn end_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let state = &mut self.dies[die as usize];
-        if !self.straight || state.class != Class::HOST_READ || state.count != 1 || state.counted != END_OF_TIME {
+    pub(super) fn end_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
+        if class != Class::HOST_READ || !self.straight {
             return Ok(false);
         }
+        let state = &mut self.dies[die as usize];
+        if state.count != 1 || state.counted != END_OF_TIME {
+            return Ok(false);
+        }
+        debug_assert!(!state.mixed, "no command has operations of several tasks");
         let slot = state.pages[0];
         let op = self.slab.get(slot);
-        if op.role != Role::Plain || op.next != NONE || state.mixed {
+        if op.role != Role::Plain || op.next != NONE {
             return Ok(false);
         }
         let gc_affected = op.delayed || op.ready < state.collector_end;
         let FlashOp { owner, units, bytes, .. } = *op;
         (state.busy, state.count) = (false, 0);
-        self.occupied[die as usize][Class::HOST_READ.index()] += self.now - state.since;
+        state.occupied[Class::HOST_READ.index()] += self.now - state.since;
+        let waiting = state.waiting.only_host_reads();
         self.slab.remove(slot);
         self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
-        let still = self.shared_count == 0 && self.is_quiet();
-        let next = if still { self.next_read(die) } else { Next::General };
-        if let Next::Read(plane) = next {
-            self.start_next_read(die, plane, queue)?;
+        let next = match waiting {
+            Some(planes) if self.shared_count == 0 && self.is_quiet_straight() => self.next_read(die, planes),
+            _ => Next::General,
+        };
+        if let Next::Read(plane, others) = next {
+            self.start_next_read(die, plane, Class::HOST_READ, others, queue)?;
             return Ok(true);
         }
         self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
@@ -135,66 +150,64 @@ impl Kernel {
         Ok(true)
     }
 
-    /// What comes next at a die: the oldest read that waits there, if nothing but reads of the host does.
+    /// What comes next at a die: the oldest read that waits there, where nothing but reads of the host for these planes does.
     #[inline(always)]
-    fn next_read(&self, die: u32) -> Next {
-        let waiting = self.waiting[die as usize];
-        let mut planes = waiting.planes(Class::HOST_READ);
-        if waiting.of_host_and_gc() != Some(u64::from(planes)) {
-            return Next::General;
+    fn next_read(&self, die: u32, planes: u32) -> Next {
+        if planes == 0 {
+            return Next::Nothing;
         }
         let first = die * self.planes_per_die.get();
-        let (mut oldest, mut found) = (u64::MAX, None);
-        while planes != 0 {
-            let plane = first + planes.trailing_zeros();
-            let op = self.slab.get(self.read_queue(plane).head);
-            if op.sequence < oldest {
-                (oldest, found) = (op.sequence, Some((plane, op)));
-            }
-            planes &= planes - 1;
-        }
-        let Some((plane, op)) = found else { return Next::Nothing };
-        if self.is_current(op) {
-            Next::Read(plane)
+        let at = if planes.is_power_of_two() { planes.trailing_zeros() } else { self.oldest_bit(first, planes.into()) };
+        let plane = first + at;
+        let head = self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].head;
+        if self.is_current(self.slab.get(head)) {
+            Next::Read(plane, planes & !(1 << at))
         } else {
             Next::General
         }
     }
 
-    /// The reads of the host that wait for a plane.
+    /// Starts the oldest read of a class that waits for a plane of a die, with partners of other planes, as bits. The die counts as one
+    /// that works.
     #[inline(always)]
-    fn read_queue(&self, plane: u32) -> &Fifo {
-        &self.queues[plane as usize * CLASSES + Class::HOST_READ.index()]
-    }
-
-    /// Starts the oldest read that waits for a plane of a die, with partners of other planes. The die counts as one that works.
-    #[inline(always)]
-    fn start_next_read(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<(), Fault> {
-        let class = Class::HOST_READ;
+    pub(super) fn start_next_read(
+        &mut self,
+        die: u32,
+        plane: u32,
+        class: Class,
+        others: u32,
+        queue: &mut EventQueue,
+    ) -> Result<(), Fault> {
         let at = plane - die * self.planes_per_die.get();
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         let slot = fifo.pop(&self.slab).expect("it waits there");
         if fifo.head == NONE {
-            self.waiting[die as usize].clear(class, at);
+            self.dies[die as usize].waiting.clear(class, at);
         }
-        let FlashOp { source, owner, .. } = *self.slab.get(slot);
+        let op = self.slab.get_mut(slot);
+        op.next = NONE;
+        let FlashOp { source, owner, bytes, .. } = *op;
         let block = self.units_per_block.quotient(source);
         let page = self.units_per_page.quotient(source - block * self.plan.units_per_block);
-        let others = self.waiting[die as usize].planes(class) & !(1 << at);
-        if others != 0 && self.pack.window() > 0 && self.join_straight(die, slot, owner, page, others)? {
+        if others != 0 && self.pack.window() > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
             self.count_direct(class, self.command.planes() as u64);
-            let state = &mut self.dies[die as usize];
-            (state.busy, state.since) = (true, self.now);
+            self.dies[die as usize].begin(class, self.now);
             self.flash.begin(self.now, die, &self.command, queue)?;
             return Ok(());
         }
-        self.start_page_read(die, slot, self.page_address(plane, block, page), queue)
+        self.start_page_read(die, slot, (self.page_address(plane, block, page), bytes), class, queue)
     }
 
     /// Puts a command together of a read and those that wait for other planes and join it; false, and no command, if none does.
     #[inline(always)]
-    fn join_straight(&mut self, die: u32, slot: u32, owner: u32, page: u32, mut others: u32) -> Result<bool, Fault> {
-        let class = Class::HOST_READ;
+    fn join_straight(
+        &mut self,
+        die: u32,
+        slot: u32,
+        (owner, page): (u32, u32),
+        class: Class,
+        mut others: u32,
+    ) -> Result<bool, Fault> {
         let (first, window) = (die * self.planes_per_die.get(), self.pack.window());
         let any_owner = !self.keeps_to_request(class);
         let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, page) && (any_owner || op.owner == owner);
@@ -202,41 +215,44 @@ impl Kernel {
         while others != 0 {
             let partner = first + others.trailing_zeros();
             others &= others - 1;
-            let Some(found) = self.read_queue(partner).position(&self.slab, window, |op| fits(self, op)) else {
-                continue;
-            };
+            let fifo = &self.queues[partner as usize * CLASSES + class.index()];
+            let Some(found) = fifo.position(&self.slab, window, |op| fits(self, op)) else { continue };
             if !joined {
                 self.command.clear(Kind::Read);
                 self.add_read(die, slot)?;
                 joined = true;
             }
-            self.take_partner(die, partner, found)?;
+            self.take_partner(die, partner, class, found)?;
         }
         Ok(joined)
     }
 
     /// Takes a read out of the queue of a plane into the command that is put together.
-    fn take_partner(&mut self, die: u32, plane: u32, (before, slot): (u32, u32)) -> Result<(), Fault> {
-        let fifo = &mut self.queues[plane as usize * CLASSES + Class::HOST_READ.index()];
+    fn take_partner(&mut self, die: u32, plane: u32, class: Class, (before, slot): (u32, u32)) -> Result<(), Fault> {
+        let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         fifo.take(&mut self.slab, before, slot);
         if fifo.head == NONE {
-            self.clear_waiting(plane, Class::HOST_READ);
+            self.clear_waiting(plane, class);
         }
         self.add_read(die, slot)
     }
 
     /// Sends a plain read of one page to its die, as [`Kernel::add_read`] and [`Kernel::start`] would. The die counts as one that works.
     #[inline(always)]
-    fn start_page_read(&mut self, die: u32, slot: u32, page: PageAddress, queue: &mut EventQueue) -> Result<(), Fault> {
-        let op = self.slab.get_mut(slot);
-        op.next = NONE;
-        let bytes = op.bytes;
-        if self.shadow.is_some() {
+    fn start_page_read(
+        &mut self,
+        die: u32,
+        slot: u32,
+        (page, bytes): (PageAddress, u32),
+        class: Class,
+        queue: &mut EventQueue,
+    ) -> Result<(), Fault> {
+        if self.shadow.is_some() && class == Class::HOST_READ {
             self.check_shadow(slot)?;
         }
-        self.count_direct(Class::HOST_READ, 1);
+        self.count_direct(class, 1);
         let state = &mut self.dies[die as usize];
-        (state.busy, state.class, state.since) = (true, Class::HOST_READ, self.now);
+        state.begin(class, self.now);
         (state.pages[0], state.count) = (slot, 1);
         self.flash.read_page(self.now, die, page, bytes, queue)?;
         Ok(())

@@ -9,6 +9,7 @@
 //!
 //! [`Kernel::moves_straight`] is the one place that says which drives may go this way.
 
+use super::ready::Ready;
 use super::{stream_of, Fault, HostDone, Kernel, Waits};
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::collect::Copyback;
@@ -18,10 +19,27 @@ use crate::task::{Action, Class, Task, CLASSES};
 use std::ops::Range;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
-use wordline_flash::Kind;
+use wordline_flash::{Kind, MAX_PLANES};
 
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
+
+/// What a die leaves when its command has ended.
+struct Left {
+    /// The first operations of so many pages.
+    pages: [u32; MAX_PLANES],
+    count: usize,
+    /// When GC had let go of the die before.
+    collector_end: Time,
+}
+
+impl Left {
+    /// The first operation of each page.
+    #[inline(always)]
+    fn slots(&self) -> &[u32] {
+        &self.pages[..self.count]
+    }
+}
 
 impl Kernel {
     /// True if programs and moves of this drive may go straight: reads do, and nothing that it uses looks at single writes, holds
@@ -44,17 +62,17 @@ impl Kernel {
         self.straight_moves
     }
 
-    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a read or program of the host
+    /// Ends the command of a class of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a read or program of the host
     /// or of GC; false if it has to take the general path, and nothing has happened yet.
     ///
     /// # Errors
     /// When a rule is broken.
     #[inline(always)]
-    pub(super) fn end_move_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+    pub(super) fn end_move_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
         if !self.straight_moves {
             return Ok(false);
         }
-        match self.dies[die as usize].class {
+        match class {
             Class::HOST_READ => self.end_reads(die),
             Class::HOST_WRITE => self.end_program(die),
             GC_READ => self.end_moved_read(die),
@@ -70,37 +88,36 @@ impl Kernel {
         Ok(true)
     }
 
-    /// A die is idle again after a command of a class: counts its time; gives the operations, and when GC had let go of it before.
+    /// A die is idle again after a command of a class: counts its time; gives the operations of the command.
     #[inline(always)]
-    fn leave_die(&mut self, die: u32, class: Class) -> (usize, Time) {
+    fn leave_die(&mut self, die: u32, class: Class) -> Left {
         let now = self.now;
         let state = &mut self.dies[die as usize];
-        let (count, collector_end, since) = (usize::from(state.count), state.collector_end, state.since);
+        let left = Left { pages: state.pages, count: usize::from(state.count), collector_end: state.collector_end };
         (state.busy, state.count) = (false, 0);
+        state.occupied[class.index()] += now - state.since;
         if class.task() == Task::GC {
             state.collector_end = now;
         }
         if state.counted != END_OF_TIME {
             let from = std::mem::replace(&mut state.counted, now);
-            self.plane_use.add(now - from, (now - since.max(from)) * count as Time);
+            self.plane_use.add(now - from, (now - state.since.max(from)) * left.count as Time);
         }
-        self.occupied[die as usize][class.index()] += now - since;
         self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
         self.busy -= 1;
         if class.task() == Task::GC && self.awaiting > 0 {
             self.let_go(die);
         }
-        (count, collector_end)
+        left
     }
 
     /// The command of a die that read pages for the host has ended.
     #[inline(never)]
     fn end_reads(&mut self, die: u32) {
-        let (count, collector_end) = self.leave_die(die, Class::HOST_READ);
-        for at in 0..count {
-            let slot = self.dies[die as usize].pages[at];
+        let left = self.leave_die(die, Class::HOST_READ);
+        for &slot in left.slots() {
             let op = *self.slab.get(slot);
-            let gc_affected = op.ready < collector_end;
+            let gc_affected = op.ready < left.collector_end;
             if op.is_of_overwriting() {
                 self.merged(slot, gc_affected);
             } else {
@@ -112,11 +129,11 @@ impl Kernel {
     /// The program of a die with units of the host has ended.
     #[inline(never)]
     fn end_program(&mut self, die: u32) {
-        let (count, collector_end) = self.leave_die(die, Class::HOST_WRITE);
+        let left = self.leave_die(die, Class::HOST_WRITE);
         // Neighbours of one request are told to it together.
         let mut done = HostDone { request: NONE, units: 0, bytes: 0, gc_affected: false };
-        for at in 0..count {
-            let mut slot = self.dies[die as usize].pages[at];
+        for &first in left.slots() {
+            let mut slot = first;
             while slot != NONE {
                 let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = *self.slab.get(slot);
                 let units = u32::from(units);
@@ -125,7 +142,7 @@ impl Kernel {
                     self.buffer.leave(held, ordinal, units);
                     self.more_units -= units - 1;
                 }
-                let gc_affected = delayed || ready < collector_end;
+                let gc_affected = delayed || ready < left.collector_end;
                 if owner != done.request && done.units > 0 {
                     self.done.push(done);
                     (done.units, done.gc_affected) = (0, false);
@@ -142,9 +159,8 @@ impl Kernel {
     /// The command of a die that read pages of victims has ended: each unit that is still valid waits to be written.
     #[inline(never)]
     fn end_moved_read(&mut self, die: u32) {
-        let (count, _) = self.leave_die(die, GC_READ);
-        for at in 0..count {
-            let slot = self.dies[die as usize].pages[at];
+        let left = self.leave_die(die, GC_READ);
+        for &slot in left.slots() {
             if self.plan.units_per_page == 1 && self.plan.domains > 1 {
                 self.end_moved_unit(die, slot);
                 continue;
@@ -191,7 +207,7 @@ impl Kernel {
                 op.stamp = shadow.at(source);
             }
             self.queues[plane as usize * CLASSES + GC_WRITE.index()].push(&mut self.slab, slot);
-            self.waiting[die as usize].set(GC_WRITE, self.planes_per_die.remainder(plane));
+            self.dies[die as usize].waiting.set(GC_WRITE, self.planes_per_die.remainder(plane));
             self.mark(die);
         } else {
             self.slab.remove(slot);
@@ -210,10 +226,10 @@ impl Kernel {
     /// The program of a die with units of victims has ended: neighbours of one job are told to it together.
     #[inline(never)]
     fn end_moved_program(&mut self, die: u32) {
-        let (count, _) = self.leave_die(die, GC_WRITE);
+        let left = self.leave_die(die, GC_WRITE);
         let (mut job, mut units) = (NONE, 0);
-        for at in 0..count {
-            let mut slot = self.dies[die as usize].pages[at];
+        for &first in left.slots() {
+            let mut slot = first;
             while slot != NONE {
                 let FlashOp { owner, next, .. } = *self.slab.get(slot);
                 self.slab.remove(slot);
@@ -358,91 +374,99 @@ impl Kernel {
     /// As [`Kernel::dispatch`], where mostly reads and writes of host and GC wait, each for a plane.
     #[inline(never)]
     pub(super) fn dispatch_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
-        if self.dies[die as usize].busy {
+        let state = &self.dies[die as usize];
+        if state.busy {
             return Ok(());
         }
-        let waiting = self.waiting[die as usize].of_host_and_gc().filter(|_| self.shared_count == 0);
-        if let Some(waiting) = waiting {
-            let Some((class, plane)) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
-            match class {
-                Class::HOST_READ | GC_READ => self.bind_reads(die, plane, class)?,
-                Class::HOST_WRITE | GC_WRITE => self.bind_writes(die, plane, class)?,
-                _ => self.command.clear(Kind::Erase),
+        let Some(waiting) = state.waiting.of_host_and_gc().filter(|_| self.shared_count == 0) else {
+            self.dispatch(die, queue)?;
+            return Ok(());
+        };
+        let Some((class, plane)) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
+        let others = Ready::planes_of(waiting, class) & !(1 << self.planes_per_die.remainder(plane));
+        match class {
+            Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
+                self.take_die(die);
+                return self.start_next_read(die, plane, class, others, queue);
             }
-            if self.command.planes() > 0 {
-                return self.begin_straight(die, class, queue);
+            Class::HOST_READ => self.reroute_oldest(plane),
+            Class::HOST_WRITE | GC_WRITE => {
+                self.command.clear(Kind::Program);
+                self.bind_writes(die, plane, class, others)?;
+                if self.command.planes() > 0 {
+                    return self.begin_straight(die, class, queue);
+                }
             }
+            _ => {}
         }
         // An erase, or operations that had become void.
         self.dispatch(die, queue)?;
         Ok(())
     }
 
-    /// Binds the oldest read of a plane, with partners of other planes: as [`Kernel::issue_read`].
+    /// True if the data of the oldest read that waits for a plane have not moved.
     #[inline(always)]
-    fn bind_reads(&mut self, die: u32, plane: u32, class: Class) -> Result<(), Fault> {
-        self.command.clear(Kind::Read);
-        let Some(slot) = self.pop(plane, class) else { return Ok(()) };
-        let FlashOp { source, owner, unit, units, .. } = *self.slab.get(slot);
-        let is_current = class == GC_READ
-            || if units <= 1 { self.map.lies_at(unit, source) } else { self.is_current(self.slab.get(slot)) };
-        if !is_current {
-            self.reroute(slot);
-            return Ok(());
+    fn leads_current(&self, plane: u32, class: Class) -> bool {
+        class == GC_READ || {
+            let op = self.slab.get(self.queues[plane as usize * CLASSES + class.index()].head);
+            if op.units <= 1 {
+                self.map.lies_at(op.unit, op.source)
+            } else {
+                self.is_current(op)
+            }
         }
-        self.add_read(die, slot)?;
-        let mut others = self.waiting[die as usize].planes(class) & !(1 << self.planes_per_die.remainder(plane));
-        let window = self.pack.window();
-        if others != 0 && window > 0 {
-            let (first, page) = (die * self.planes_per_die.get(), self.page_of(source));
-            let any_owner = !self.keeps_to_request(class);
-            let fits = |kernel: &Self, op: &FlashOp| {
-                kernel.page_of(op.source) == page && kernel.joins(op, page) && (any_owner || op.owner == owner)
-            };
-            while others != 0 {
-                let partner = first + others.trailing_zeros();
+    }
+
+    /// Sends the oldest read of the host that waits for a plane after its data.
+    #[cold]
+    fn reroute_oldest(&mut self, plane: u32) {
+        if let Some(slot) = self.pop(plane, Class::HOST_READ) {
+            self.reroute(slot);
+        }
+    }
+
+    /// Binds a page for the oldest writes of a plane, with partners of other planes, as bits: as [`Kernel::issue_write`].
+    #[inline(always)]
+    fn bind_writes(&mut self, die: u32, plane: u32, class: Class, mut others: u32) -> Result<(), Fault> {
+        if self.pack.window() == 0 {
+            others = 0;
+        }
+        let page = if others == 0 { 0 } else { self.space.next_page(&self.blocks, plane, stream_of(class)) };
+        let (first, mut to) = (die * self.planes_per_die.get(), plane);
+        loop {
+            self.bind_page_straight(die, to, class)?;
+            if self.command.planes() == 0 {
+                return Ok(());
+            }
+            loop {
+                if others == 0 {
+                    return Ok(());
+                }
+                to = first + others.trailing_zeros();
                 others &= others - 1;
-                if let Some(slot) = self.take_read(partner, class, window, fits) {
-                    self.add_read(die, slot)?;
+                if self.write_joins(die, to, class, page) {
+                    break;
                 }
             }
         }
-        Ok(())
     }
 
-    /// Binds a page for the oldest writes of a plane, with partners of other planes: as [`Kernel::issue_write`].
-    #[inline(always)]
-    fn bind_writes(&mut self, die: u32, plane: u32, class: Class) -> Result<(), Fault> {
-        self.command.clear(Kind::Program);
+    /// True if the oldest writes of a plane can join those that are bound, at this page.
+    #[inline]
+    fn write_joins(&self, die: u32, plane: u32, class: Class, page: u32) -> bool {
         let stream = stream_of(class);
-        let page = self.space.next_page(&self.blocks, plane, stream);
-        self.bind_page_straight(die, plane, class)?;
-        let mut others = self.waiting[die as usize].planes(class) & !(1 << self.planes_per_die.remainder(plane));
-        if others == 0 || self.command.planes() == 0 || self.pack.window() == 0 {
-            return Ok(());
-        }
+        let fifo = &self.queues[plane as usize * CLASSES + class.index()];
         // Writes of a page that came from several requests go by the first.
-        let owner = self.keeps_to_request(class).then(|| self.slab.get(self.dies[die as usize].pages[0]).owner);
-        let first = die * self.planes_per_die.get();
-        while others != 0 {
-            let partner = first + others.trailing_zeros();
-            others &= others - 1;
-            let fits = self.space.next_page(&self.blocks, partner, stream) == page
-                && self.space.has_room(&self.blocks, partner, stream);
-            let fifo = self.queues[partner as usize * CLASSES + class.index()];
-            if fits
-                && fifo.head != NONE
-                && self.may_go(&fifo, class, self.blocks.domain_of_plane(partner))
-                && owner.is_none_or(|owner| self.slab.get(fifo.head).owner == owner)
-            {
-                self.bind_page_straight(die, partner, class)?;
-            }
-        }
-        Ok(())
+        let goes_with = |first: u32| self.slab.get(fifo.head).owner == self.slab.get(first).owner;
+        self.space.next_page(&self.blocks, plane, stream) == page
+            && self.space.has_room(&self.blocks, plane, stream)
+            && fifo.head != NONE
+            && self.may_go(fifo, class, self.blocks.domain_of_plane(plane))
+            && (!self.keeps_to_request(class) || goes_with(self.dies[die as usize].pages[0]))
     }
 
     /// Fills the next page of a plane with the oldest writes of its queue: as [`Kernel::bind_page`].
-    #[inline]
+    #[inline(always)]
     fn bind_page_straight(&mut self, die: u32, plane: u32, class: Class) -> Result<(), Fault> {
         if class == GC_WRITE && self.bind_moved(die, plane)? {
             return Ok(());
@@ -489,13 +513,14 @@ impl Kernel {
     fn bind_moved(&mut self, die: u32, plane: u32) -> Result<bool, Fault> {
         let domain = self.blocks.domain_of_plane(plane);
         let most = self.plan.units_per_program;
-        let fifo = self.queues[plane as usize * CLASSES + GC_WRITE.index()];
+        let fifo = &self.queues[plane as usize * CLASSES + GC_WRITE.index()];
         // A collection that found nothing looks at each unit that is invalidated.
         let plain = self.plan.domains > 1 && !self.starved[domain as usize] && fifo.len >= most;
         if !plain || !self.space.is_open(plane, Stream::Collector) {
             return Ok(false);
         }
-        let (mut last, mut next) = (NONE, fifo.head);
+        let head = fifo.head;
+        let (mut last, mut next) = (NONE, head);
         for _ in 0..most {
             let op = self.slab.get(next);
             if !self.map.is_valid(op.source) {
@@ -506,7 +531,7 @@ impl Kernel {
         self.cut_queue(plane, GC_WRITE, last, most);
         let bound = self.space.bind_open(&mut self.blocks, plane, Stream::Collector);
         let mut place = bound.block * self.plan.units_per_block + bound.page * most;
-        let mut slot = fifo.head;
+        let mut slot = head;
         while slot != NONE {
             let FlashOp { unit, source, stamp, next, .. } = *self.slab.get(slot);
             let old = self.map.bind(unit, place);
@@ -521,23 +546,31 @@ impl Kernel {
         self.space.settle(domain, most);
         self.command
             .add(self.page_address(plane, bound.block, bound.page * self.pages_per_program), self.program_bytes);
-        self.attach(die, fifo.head);
+        self.attach(die, head);
         if bound.closed {
             self.settle_page(plane, bound, GC_WRITE);
         }
         Ok(true)
     }
 
-    /// Sends the bound operations of a class to their idle die.
+    /// Sends the bound writes of a class to their idle die.
     #[inline(always)]
-    pub(super) fn begin_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
+    fn begin_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
         self.count_direct(class, self.command.planes() as u64);
+        self.take_die(die);
+        self.dies[die as usize].begin(class, self.now);
+        if self.command.is_single() {
+            self.flash.program_page(self.now, die, &self.command, queue)?;
+        } else {
+            self.flash.begin(self.now, die, &self.command, queue)?;
+        }
+        Ok(())
+    }
+
+    /// An idle die is to work.
+    #[inline(always)]
+    fn take_die(&mut self, die: u32) {
         self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
         self.busy += 1;
-        let state = &mut self.dies[die as usize];
-        (state.busy, state.class, state.since) = (true, class, self.now);
-        self.begin_count(die, class);
-        self.flash.begin(self.now, die, &self.command, queue)?;
-        Ok(())
     }
 }

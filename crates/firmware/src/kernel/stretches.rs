@@ -93,7 +93,7 @@ impl Kernel {
             fifo.push(&mut self.slab, slot);
             fifo.len += units - 1;
             let die = self.planes_per_die.quotient(plane);
-            self.waiting[die as usize].set(class, self.planes_per_die.remainder(plane));
+            self.dies[die as usize].waiting.set(class, self.planes_per_die.remainder(plane));
             self.mark(die);
         } else {
             let index = self.shared_row(class);

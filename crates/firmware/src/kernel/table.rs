@@ -389,7 +389,7 @@ impl Kernel {
             stage.dirty = true;
         }
         for die in 0..self.dies.len() as u32 {
-            if self.waiting[die as usize] != Ready::NOTHING {
+            if self.dies[die as usize].waiting != Ready::NOTHING {
                 self.mark(die);
             }
         }

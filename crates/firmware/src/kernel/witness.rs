@@ -148,7 +148,7 @@ impl Kernel {
     #[must_use]
     pub fn occupied(&self, die: u32, at: Time) -> [Time; CLASSES] {
         let state = &self.dies[die as usize];
-        let mut times = self.occupied[die as usize];
+        let mut times = state.occupied;
         if state.busy && self.timed {
             if state.mixed {
                 self.parts_of(die, at - state.since).for_each(|(class, part)| times[class.index()] += part);

@@ -21,10 +21,29 @@ impl Flash {
         command: &Command,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        match command.single() {
-            Some(page) => self.begin_single(now, lane, command, page, agenda),
-            None => self.begin_any(now, lane, command, agenda),
+        if command.is_single() {
+            return self.begin_single(now, lane, command, agenda);
         }
+        self.begin_any(now, lane, command, agenda)
+    }
+
+    /// Programs a page of an idle die with a command of that page alone: as [`Flash::begin`].
+    ///
+    /// # Errors
+    /// When the command is illegal.
+    #[inline(always)]
+    pub fn program_page(
+        &mut self,
+        now: Time,
+        die: u32,
+        command: &Command,
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        debug_assert!(command.is_single() && command.kind == Kind::Program, "it programs one page");
+        if self.begin_at_once(now, die, Kind::Program, command.first(), agenda)? {
+            return Ok(());
+        }
+        self.begin_any(now, die, command, agenda)
     }
 
     /// Reads a page with an idle die, outside of SLC mode and cache mode: as [`Flash::begin`] with a command of that page.
@@ -67,10 +86,9 @@ impl Flash {
         now: Time,
         lane: u32,
         command: &Command,
-        page: (PageAddress, u32),
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        if self.begin_at_once(now, lane, command.kind, page, agenda)? {
+        if self.begin_at_once(now, lane, command.kind, command.first(), agenda)? {
             return Ok(());
         }
         self.begin_any(now, lane, command, agenda)

@@ -3,7 +3,7 @@
 use crate::bus::Bus;
 use crate::chain::Segment;
 use crate::command::{Command, Kind};
-use crate::log::{Entry, Log, Stage, What};
+use crate::log::{Entry, Log, Silent, Stage, What};
 use crate::times::DieTimes;
 use crate::timing::Timing;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,8 @@ pub(super) enum Phase {
     Setup,
     /// The data of plane `next` come out.
     Out,
+    /// The data of a plain read of one page come out: after them it ends.
+    OutAlone,
     /// The destination of plane `next` of a copyback goes in.
     Store,
     /// The array is busy on all planes; the command ends when it is done.
@@ -87,6 +89,27 @@ impl Slot {
             bus.reserve(now, on_bus, !segment.moves_data())
         };
         self.book::<L>(segment, bytes, on_bus, times, now, start);
+        self.busy = busy;
+        start + on_bus + busy
+    }
+
+    /// The same of a command of one page, outside of cache mode and without a log.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn pass_alone(
+        &mut self,
+        segment: Segment,
+        bytes: u32,
+        busy: Time,
+        times: &mut DieTimes,
+        now: Time,
+        timing: &Timing,
+        bus: &mut impl Bus,
+    ) -> Time {
+        debug_assert_eq!(self.kept, 0, "the bus is held between the addresses of several planes");
+        let on_bus = timing.on_bus(segment, bytes);
+        let start = bus.reserve(now, on_bus, !segment.moves_data());
+        self.book::<Silent>(segment, bytes, on_bus, times, now, start);
         self.busy = busy;
         start + on_bus + busy
     }
