@@ -31,6 +31,8 @@ pub trait Device {
     /// # Errors
     /// When the queue is full or the request does not fit; the device is then as it was.
     fn submit(&mut self, at: Time, request: Request) -> Result<u32, SubmitError>;
+    /// Tells that a request will be submitted, mostly the next of its stream: what it needs of memory is asked for.
+    fn expect(&self, _request: &Request) {}
     /// Handles events up to `until`, but not more than `most`, and none after one that completes requests; returns how many.
     ///
     /// # Errors
@@ -126,6 +128,11 @@ impl Device for Drive {
     #[inline(always)]
     fn in_flight(&self) -> u32 {
         self.in_flight()
+    }
+
+    #[inline(always)]
+    fn expect(&self, request: &Request) {
+        self.expect(request);
     }
 
     #[inline(always)]

@@ -435,10 +435,21 @@ impl Drive {
         if self.minds_requests {
             self.note_coming(slot);
         }
-        self.kernel.expect(self.unit_at(offset).0);
+        // A write without a buffer soon replaces what is there; its map entry has been asked for before, mostly.
+        if request.op == Op::Write && !self.buffers {
+            self.kernel.expect_overwrite(self.unit_at(offset).0);
+        } else {
+            self.expect(&request);
+        }
         let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
         self.queue.push_in_row(time, ARRIVE, slot);
         Ok(slot)
+    }
+
+    /// Tells that a request will be submitted, so that the map entry of its first unit is at hand then.
+    #[inline(always)]
+    pub(crate) fn expect(&self, request: &Request) {
+        self.kernel.expect(self.unit_at(request.offset).0);
     }
 
     /// The unit of a byte, and the bytes before it there.

@@ -544,6 +544,10 @@ fn submit<D: Device, W: Watcher<D>>(
                 streams.submitted(index, ready, feed.in_flight);
             }
             feed.advance()?;
+            if let Some(next) = &feed.head {
+                // Some events will come before it.
+                drive.expect(next);
+            }
         }
         if let Some(end) = feed.lasts {
             if end > drive.now() {
