@@ -264,11 +264,28 @@ impl Buffer {
         self.waiting.insert(at, Wait { ordinal, of: operation, units: 0 });
     }
 
+    /// Units up to this ordinal must go: as [`Self::must_go`] says.
+    #[inline]
+    fn last_due(&self) -> u64 {
+        self.hurried.max(self.newest.saturating_sub(u64::from(self.capacity - self.capacity / 4)))
+    }
+
+    /// True if [`Self::take_due`] may find something.
+    #[inline]
+    pub(crate) fn has_due(&self) -> bool {
+        self.waiting.front().is_some_and(|wait| wait.ordinal <= self.last_due())
+    }
+
+    /// What it would find, as operations and their ordinals.
+    pub(crate) fn due(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let due = self.last_due();
+        self.waiting.iter().take_while(move |wait| wait.ordinal <= due).map(|wait| (wait.of, wait.ordinal))
+    }
+
     /// Takes the unit that has waited longest, and those of its stretch, if they must go and are not in flash.
     #[inline]
     pub(crate) fn take_due(&mut self) -> Option<Due> {
-        // Units up to this ordinal must go: as `must_go` says.
-        let due = self.hurried.max(self.newest.saturating_sub(u64::from(self.capacity - self.capacity / 4)));
+        let due = self.last_due();
         loop {
             let &Wait { ordinal, of, units } = self.waiting.front()?;
             if ordinal > due {

@@ -1,4 +1,4 @@
-//! Reads that go straight through processors and the commit stage: whichever way they take, all that a drive does is the same.
+//! Operations that go straight through processors and the commit stage: whichever way they take, all that a drive does is the same.
 
 use crate::common::{between, chance, closed_loop, for_seeds, long, pick, request};
 use wordline_base::{Op, Request, Stream};
@@ -8,9 +8,12 @@ use wordline_drive::Drive;
 
 const SECTOR: u64 = 512;
 
-/// A random small drive with a commit stage, mostly one whose reads go straight.
+/// A random small drive with a commit stage, mostly one whose operations go straight.
 fn random_drive(random: &mut Stream) -> String {
     let mut pick = |of: &[&'static str]| *pick(random, of);
+    let scope = pick(&["drive", "drive", "plane"]);
+    let placement = if scope == "plane" { pick(&["static", "static", "least-busy"]) } else { "least-busy" };
+    let shared_blocks = if scope == "plane" { ", into = \"shared-block\"" } else { ", window_pages = 2" };
     format!(
         r#"
         geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = 1, planes_per_die = {},
@@ -18,8 +21,9 @@ fn random_drive(random: &mut Stream) -> String {
         nand = {{ read_us = 50.0, program_us = {}, erase_us = 2000.0 }}
         capacity = {{ raw_over_logical = {} }}
         mapping = {{ policy = {} }}
-        placement = {{ policy = "least-busy" }}
-        collect = {{ policy = "on-demand", scope = "{}" }}
+        placement = {{ policy = "{placement}" }}
+        victim = {{ policy = "{}" }}
+        collect = {{ policy = "on-demand", scope = "{scope}"{} }}
         pack = {{ policy = {} }}
         arbiter = {{ policy = "{}" }}
         suspend = {{ policy = "{}" }}
@@ -45,8 +49,16 @@ fn random_drive(random: &mut Stream) -> String {
             "\"cached\", unit_kib = 4, cache_kib = 4",
             "\"cached\", unit_kib = 16, cache_kib = 16",
         ]),
-        pick(&["drive", "drive", "plane"]),
-        pick(&["\"none\"", "\"planes\"", "\"planes\"", "\"planes\", window = 1", "\"planes\", join_gc = true"]),
+        pick(&["greedy", "cost-benefit", "random", "best-of"]),
+        pick(&["", "", "", "", ", pacing = true", ", instant = true", ", blocks_at_a_time = 3", shared_blocks]),
+        pick(&[
+            "\"none\"",
+            "\"planes\"",
+            "\"planes\"",
+            "\"planes\", window = 1",
+            "\"planes\", gather = true",
+            "\"planes\", join_gc = true"
+        ]),
         pick(&["first-come", "first-come", "reads-first", "priority"]),
         pick(&["none", "none", "none", "none", "none", "reads"]),
         pick(&[
@@ -121,11 +133,11 @@ fn work(drive: &mut Drive, random: &mut Stream) {
 }
 
 #[test]
-fn reads_that_go_straight_through_the_stage_change_nothing() {
+fn operations_that_go_straight_through_the_stage_change_nothing() {
     let (mut straight, mut others, mut refused) = (0, 0, 0);
     let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
     let seeds = if long() { 10_000 } else { 200 };
-    for_seeds("staged", "reads_that_go_straight_through_the_stage_change_nothing", seeds, |seed| {
+    for_seeds("staged", "operations_that_go_straight_through_the_stage_change_nothing", seeds, |seed| {
         let text = random_drive(&mut Stream::new(seed, "staged-test", 0));
         let drive = from_text("small", &text).ok().and_then(|config| Drive::new(&config, seed).ok());
         let Some(mut fast) = drive else { return refused += 1 };

@@ -362,11 +362,12 @@ impl Kernel {
             Waits::Plane(plane) => self.queues[plane as usize * CLASSES + class.index()],
             Waits::Shared(index, _) => self.shared[index],
         };
-        let plain = !self.avoids_short && self.stage.is_none() && self.wishes.is_none();
+        let plain = !self.avoids_short && self.wishes.is_none() && (self.stage.is_none() || self.straight_by_stage);
         let plain = plain && (class == Class::HOST_WRITE || class == GC_WRITE);
         let (stream, domain) = (stream_of(class), self.blocks.domain_of_plane(plane));
         // A collection that found nothing looks at each moved unit that is invalidated, and at the queue that it left.
-        let counts = class.moves() && self.starved[domain as usize];
+        let counts = (class.moves() || self.straight_by_stage) && self.starved[domain as usize];
+        let counts = counts || (self.straight_by_stage && self.leaves_in_steps(die, class));
         if fifo.len < most || !plain || counts || !self.space.is_open(plane, stream) {
             return Ok(false);
         }
@@ -374,6 +375,10 @@ impl Kernel {
         match place {
             Waits::Plane(plane) => self.cut_queue(plane, class, last, most),
             Waits::Shared(index, _) => self.cut_shared(index, class, last, most),
+        }
+        if self.straight_by_stage {
+            self.bind_cut_page(die, plane, class, (fifo.head, true))?;
+            return Ok(true);
         }
         let bound = self.space.bind_open(&mut self.blocks, plane, stream);
         let mut place = bound.block * self.plan.units_per_block + bound.page * most;
@@ -402,7 +407,7 @@ impl Kernel {
     /// The last of the oldest writes of a queue, from its first on, whose units just fill a page; none if they do not, or some need not be
     /// written as they are.
     #[inline(always)]
-    fn end_of_full_page(&self, first: u32, class: Class, most: u32) -> Option<u32> {
+    pub(super) fn end_of_full_page(&self, first: u32, class: Class, most: u32) -> Option<u32> {
         let (mut last, mut next, mut units) = (NONE, first, 0);
         while units < most {
             let op = self.slab.get(next);

@@ -14,6 +14,7 @@ use crate::mover::Job;
 use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::collect::{CandidateView, Copyback, SpaceView};
 use crate::policy::guest::failed;
+use crate::policy::placement::Constraint;
 use crate::policy::Trouble;
 use crate::task::{Action, Class, Task, Tasks, CLASSES};
 use wordline_base::Time;
@@ -169,6 +170,11 @@ impl Kernel {
         }
         self.jobs.release(group);
         if let Some(stage) = &mut self.stage {
+            let class = Class::new(task, Action::Program);
+            stage.list_roaming_alone(class);
+            for plane in self.blocks.planes_of_domain(domain) {
+                stage.list_alone(stage.at(class, Constraint::Plane(plane)));
+            }
             stage.dirty = true;
         }
         self.shared_dirty |= self.shared_waiting[Class::new(task, Action::Program).row()] > 0;

@@ -44,6 +44,9 @@ impl Kernel {
         } else {
             self.hand_back(die, class, &pages[..count], collector_end)?;
         }
+        if self.straight_by_stage && self.has_nothing_sent(die) {
+            return Ok(());
+        }
         self.mark(die);
         if self.follows_ends {
             self.may_be_free(die);

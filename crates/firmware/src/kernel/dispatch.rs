@@ -17,7 +17,7 @@ pub(super) struct Candidates {
 }
 
 /// Classes of writes that may wait for any die, and that are served by their age.
-const SHARED_WRITES: [Class; 2] = [Class::HOST_WRITE, Class::new(Task::GC, Action::Program)];
+pub(super) const SHARED_WRITES: [Class; 2] = [Class::HOST_WRITE, Class::new(Task::GC, Action::Program)];
 
 impl Default for Candidates {
     fn default() -> Self {
@@ -224,7 +224,11 @@ impl Kernel {
     #[inline]
     pub(super) fn chosen(&mut self, die: u32) -> Option<(Class, Waits)> {
         let waiting = self.dies[die as usize].waiting;
-        if self.shared_count > 0 {
+        if self.straight_by_stage {
+            if let Some(chosen) = self.oldest_sent(die, waiting) {
+                return chosen;
+            }
+        } else if self.shared_count > 0 {
             if let Some(waiting) = waiting.of_host_and_gc().filter(|&waiting| self.may_take_from_all(die, waiting)) {
                 return self.oldest_of_all(die, waiting);
             }
@@ -248,7 +252,7 @@ impl Kernel {
 
     /// True if all writes of host and GC that wait for planes of a die can go at once.
     #[inline]
-    fn all_go(&self, die: u32, waiting: u64) -> bool {
+    pub(super) fn all_go(&self, die: u32, waiting: u64) -> bool {
         let first = die * self.flash.geometry().planes_per_die;
         let mut writes = waiting & Ready::WRITES;
         while writes != 0 {
@@ -310,7 +314,7 @@ impl Kernel {
 
     /// Number of the oldest operation of a class that waits for a plane.
     #[inline]
-    fn oldest_in(&self, class: Class, plane: u32) -> u64 {
+    pub(super) fn oldest_in(&self, class: Class, plane: u32) -> u64 {
         self.queues[plane as usize * CLASSES + class.index()].oldest(&self.slab)
     }
 

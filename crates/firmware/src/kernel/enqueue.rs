@@ -22,7 +22,7 @@ impl Kernel {
         }
         if self.detours {
             // What jobs write was paid for when its page had been read.
-            let was_paid_for = self.straight_by_stage && class.moves();
+            let was_paid_for = self.straight_by_stage && (class.moves() || self.cores.is_none());
             if !was_paid_for && self.is_computed(slot) {
                 return;
             }
@@ -58,8 +58,8 @@ impl Kernel {
     /// Sends an operation on that waits for no processor, or no longer.
     #[inline]
     pub(super) fn send_from_processor(&mut self, slot: u32, class: Class, constraint: Constraint) {
-        if self.straight_by_stage && class.is_write() {
-            // No write passes the stage, and nothing else holds it up.
+        if self.straight_by_stage && (class.is_write() || self.stage.as_ref().is_some_and(|stage| stage.is_due())) {
+            // No write passes the stage, nor does anything while it is to be looked at; and nothing else holds it up.
             self.put_on_stage(slot, class, constraint, false);
         } else {
             self.send_aside(slot, constraint);
@@ -293,10 +293,12 @@ impl Kernel {
         if op.ordinal != ordinal || op.class != Class::HOST_WRITE || !op.buffered {
             return;
         }
+        let place = self.placement.placed(self.page_number(op.unit), slot);
         if let Some(stage) = &mut self.stage {
+            stage.list_alone(stage.at(Class::HOST_WRITE, place));
             stage.dirty = true;
         }
-        match self.placement.placed(self.page_number(op.unit), slot) {
+        match place {
             Constraint::Plane(plane) => self.mark(self.planes_per_die.quotient(plane)),
             _ => self.shared_dirty = true,
         }

@@ -8,7 +8,7 @@
 //! that name. Dies in cache mode (`sequence`) or with suspension (`interrupt`) need attention between start and end of
 //! a command (`attend`). `account` keeps the time of operations, and `drain` the causes of waits for the write buffer.
 //! `direct` does the usual cases of untimed writes at less cost, with the same state (beside log blocks `direct_merges` and
-//! `direct_runs`); `straight` those of plain reads, `straight_moves` those of programs and GC, and `staged` those of reads that pass a
+//! `direct_runs`); `straight` those of plain reads, `straight_moves` those of programs and GC, and `staged` and `staged_moves` those of both that pass a
 //! commit stage; `stretches` makes consecutive
 //! units of a write one operation.
 //!
@@ -60,6 +60,7 @@ mod serve;
 mod slc;
 mod stage;
 mod staged;
+mod staged_moves;
 mod standing;
 mod steer;
 mod straight;
@@ -116,7 +117,7 @@ use schedule::Schedule;
 use send::Listed;
 use sequence::Sequence;
 use serde::{Deserialize, Serialize};
-use stage::Stage;
+use stage::{Offer, Stage};
 use std::collections::VecDeque;
 use table::Table;
 use transactions::Transactions;
@@ -623,7 +624,10 @@ impl Kernel {
     /// When a rule is broken.
     #[inline]
     pub fn pump(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        if self.is_quiet() || (self.straight_by_stage && self.is_at_peace()) {
+        if self.straight_by_stage {
+            return self.pump_by_stage(queue);
+        }
+        if self.is_quiet() {
             return Ok(());
         }
         if self.straight_moves {
@@ -657,9 +661,16 @@ impl Kernel {
             }
             if self.straight_by_stage {
                 // Nothing but the stage holds operations up.
-                if !self.stage_rests_straight() {
-                    self.run_stage();
-                    continue;
+                match self.offer_of_stage() {
+                    Offer::Nothing => {}
+                    Offer::Queue(at) => {
+                        self.send_alone(at as usize, queue)?;
+                        continue;
+                    }
+                    Offer::Several => {
+                        self.run_stage();
+                        continue;
+                    }
                 }
             } else if self.detours && self.send_on() {
                 continue;
@@ -682,7 +693,11 @@ impl Kernel {
                 if self.detours && self.busy == 0 && !self.is_computing() && self.release_banks() {
                     continue;
                 }
-                if self.detours {
+                if self.straight_by_stage {
+                    if !self.has_scheduled() {
+                        self.schedule_processors(queue);
+                    }
+                } else if self.detours {
                     self.schedule_processors(queue);
                     self.schedule_decision(queue);
                 }

@@ -59,8 +59,8 @@ struct Core {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cores {
     of: ByTask<Core>,
-    /// True if some may lack the event of their first piece.
-    lack_events: bool,
+    /// Tasks whose processor may lack the event of its first piece, a bit each.
+    lacking: u32,
 }
 
 impl Core {
@@ -166,7 +166,7 @@ impl Kernel {
         if time == 0 && core.first.is_none() {
             return false;
         }
-        cores.lack_events |= !core.is_scheduled;
+        cores.lacking |= u32::from(!core.is_scheduled) << task.index();
         core.free_at = core.free_at.max(now) + time;
         core.push(Piece { slot, moves, due: core.free_at });
         true
@@ -192,9 +192,12 @@ impl Kernel {
     /// Puts the events of the processors into the queue that lack one.
     #[inline(never)]
     pub(super) fn schedule_processors(&mut self, queue: &mut EventQueue) {
-        let Some(cores) = self.cores.as_mut().filter(|cores| cores.lack_events) else { return };
-        cores.lack_events = false;
-        for (task, core) in (0..).zip(&mut cores.of) {
+        let Some(cores) = &mut self.cores else { return };
+        let mut lacking = std::mem::take(&mut cores.lacking);
+        while lacking != 0 {
+            let task = lacking.trailing_zeros();
+            lacking &= lacking - 1;
+            let core = &mut cores.of[task as usize];
             if let Some(piece) = core.first.filter(|_| !core.is_scheduled) {
                 queue.push_in_row(piece.due, PROCESSOR_EVENT, task);
                 core.is_scheduled = true;
@@ -275,7 +278,7 @@ impl Kernel {
             return Ok(next.map_or(Went::Done, Went::On));
         }
         if let Some(cores) = &mut self.cores {
-            cores.lack_events = true;
+            cores.lacking |= 1 << task;
         }
         self.run(queue)?;
         Ok(Went::Done)
@@ -284,13 +287,13 @@ impl Kernel {
     /// True if no processor lacks the event of its first piece.
     #[inline]
     pub(super) fn has_scheduled(&self) -> bool {
-        self.cores.as_ref().is_none_or(|cores| !cores.lack_events)
+        self.cores.as_ref().is_none_or(|cores| cores.lacking == 0)
     }
 
     /// The first piece of work of a task, if its time is over.
     fn next_computed(&mut self, task: u32) -> Option<Piece> {
         let cores = self.cores.as_mut()?;
-        cores.lack_events = true;
+        cores.lacking |= 1 << task;
         let core = &mut cores.of[task as usize];
         core.is_scheduled = false;
         core.first.filter(|piece| piece.due <= self.now)?;

@@ -54,7 +54,6 @@ impl Kernel {
         let Some(stage) = &mut self.stage else { return };
         let at = stage.at(class, place);
         let queue = stage.queue_mut(at);
-        let is_first = queue.fifo.head == NONE;
         let mut first = first;
         if first {
             queue.fifo.push_front(&mut self.slab, slot);
@@ -64,13 +63,25 @@ impl Kernel {
             queue.fifo.push(&mut self.slab, slot);
         }
         let sequence = self.slab.get(slot).sequence;
-        if is_first {
+        if queue.fifo.head == slot {
             queue.first = sequence;
+        }
+        let Queue { fifo, is_listed, .. } = *queue;
+        stage.count_staged(at, 1);
+        let lonely = self.lists_late() && class.is_write() && !first && {
+            let plane = if let Constraint::Plane(plane) = place { plane } else { 0 };
+            self.is_lonely(slot, class, &fifo, plane)
+        };
+        let Some(stage) = &mut self.stage else { return };
+        if lonely {
+            stage.has_come(at);
+            return;
+        }
+        if !is_listed {
             stage.fill(at);
         } else if first {
             stage.first_changes(at, sequence);
         }
-        stage.count_staged(at, 1);
         if stage.holds(class) {
             if let Some(tags) = &mut stage.tags {
                 tags.line_up(at, (slot, sequence), first);
@@ -144,6 +155,9 @@ impl Kernel {
 
     /// Lets the dispatch policy send operations to their dies while it wants.
     pub(super) fn run_stage(&mut self) {
+        if self.straight_by_stage && self.buffer.has_due() {
+            self.list_due();
+        }
         let Some(mut stage) = self.stage.take() else { return };
         if self.now >= self.control_due {
             self.control_shares();
@@ -398,9 +412,21 @@ impl Kernel {
     /// A queue of the stage has another first operation, or none.
     #[inline]
     pub(super) fn head_changes(&self, stage: &mut Stage, at: usize) {
-        match stage.queue(at).fifo.head {
-            NONE => stage.drain(at),
-            head => stage.first_changes(at, self.slab.get(head).sequence),
+        let Queue { class, place, fifo, .. } = *stage.queue(at);
+        let waits_for_others = || {
+            let domain = if let Constraint::Plane(plane) = place { self.blocks.domain_of_plane(plane) } else { 0 };
+            self.lists_late() && class.is_write() && !class.is_map_write() && !self.may_go(&fifo, class, domain)
+        };
+        if fifo.head == NONE {
+            stage.drain(at);
+            return;
+        }
+        let first = self.slab.get(fifo.head).sequence;
+        if waits_for_others() {
+            stage.queue_mut(at).first = first;
+            stage.drain(at);
+        } else {
+            stage.first_changes(at, first);
         }
     }
 

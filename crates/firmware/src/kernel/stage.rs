@@ -26,6 +26,8 @@ pub(super) struct Queue {
     die: u32,
     /// The die at whose room its operations wait; [`NONE`] if it is none.
     awaits: u32,
+    /// True if it is among those that are looked at: it is not empty, and its writes do not just wait for others to fill their page.
+    pub is_listed: bool,
 }
 
 /// Operations at a die.
@@ -43,6 +45,15 @@ struct Load {
     open: bool,
 }
 
+/// What may go from the stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Offer {
+    Nothing,
+    /// Operations of one queue.
+    Queue(u32),
+    Several,
+}
+
 /// The commit stage of a drive whose dispatch policy gives dies a depth.
 #[derive(Clone, Debug)]
 pub(super) struct Stage {
@@ -54,11 +65,11 @@ pub(super) struct Stage {
     units_per_program: Divisor,
     channels: u32,
     queues: Vec<Queue>,
-    /// Queues that are not empty: of writes that may go to several dies, or that are not held.
+    /// Queues that are listed: of writes that may go to several dies, or that are not held.
     roaming: Vec<u32>,
     /// True if operations of such a queue may go as soon as a die has room.
     pub roams: bool,
-    /// Queues that are not empty, by task, then die.
+    /// The others that are listed, by task, then die.
     bound: Vec<Vec<u32>>,
     /// How many these are.
     bound_count: u32,
@@ -77,6 +88,8 @@ pub(super) struct Stage {
     tasks: Tasks,
     /// Something may have become possible, besides what room gives.
     pub dirty: bool,
+    /// Writes came that can only wait for others to fill their page.
+    came: bool,
     /// Reads of the command that is put together that still count as waiting.
     pub starting: u32,
     /// Operations that the dies have more than after the last look: less than 0 means that there is new room.
@@ -104,7 +117,7 @@ impl Stage {
             };
             (0..CLASSES as u8).map(Class::numbered).map(move |class| {
                 let awaits = if holds >> class.index() & 1 == 1 { die } else { NONE };
-                Queue { class, place, fifo: Fifo::default(), first: 0, die, awaits }
+                Queue { class, place, fifo: Fifo::default(), first: 0, die, awaits, is_listed: false }
             })
         });
         Self {
@@ -126,6 +139,7 @@ impl Stage {
             waiting: [0; TASKS],
             tasks: Tasks::default(),
             dirty: false,
+            came: false,
             starting: 0,
             balance: 0,
         }
@@ -174,9 +188,11 @@ impl Stage {
         }
     }
 
-    /// A queue has its first operation, which is numbered.
+    /// A queue is looked at from now on: its first operation is numbered.
     pub fn fill(&mut self, at: usize) {
-        let Queue { class, first, awaits: die, .. } = self.queues[at];
+        let queue = &mut self.queues[at];
+        queue.is_listed = true;
+        let Queue { class, first, awaits: die, .. } = *queue;
         if die == NONE {
             return self.roaming.push(at as u32);
         }
@@ -187,9 +203,11 @@ impl Stage {
         self.note(class.task(), die);
     }
 
-    /// A queue has lost its last operation.
+    /// A queue has lost its last operation, or its writes wait for others to fill their page.
     pub fn drain(&mut self, at: usize) {
-        let Queue { class, awaits: die, .. } = self.queues[at];
+        let queue = &mut self.queues[at];
+        queue.is_listed = false;
+        let Queue { class, awaits: die, .. } = *queue;
         let row = self.row(class.task(), die);
         let list = if die == NONE { &mut self.roaming } else { &mut self.bound[row] };
         let found = list.iter().position(|&other| other as usize == at).expect("it was filled");
@@ -218,7 +236,20 @@ impl Stage {
         self.oldest[row] = firsts.min().unwrap_or(u64::MAX);
     }
 
-    /// Queues that are not empty of writes that may go to several dies, or that are not held.
+    /// Writes of a queue that waited for others to fill their page may go alone.
+    pub fn list_alone(&mut self, at: usize) {
+        if !self.queues[at].is_listed && self.queues[at].fifo.head != NONE {
+            self.fill(at);
+        }
+    }
+
+    /// The same for all queues of a class whose writes may go to several dies.
+    pub fn list_roaming_alone(&mut self, class: Class) {
+        (0..=self.channels as usize + self.loads.len())
+            .for_each(|place| self.list_alone(place * CLASSES + class.index()));
+    }
+
+    /// Queues that are listed of writes that may go to several dies, or that are not held.
     pub fn roaming(&self) -> &[u32] {
         &self.roaming
     }
@@ -229,15 +260,26 @@ impl Stage {
 
     /// Operations of a queue may go now, unless their die is full.
     pub fn wake(&mut self, at: usize) {
+        self.dirty |= self.is_open(at);
+    }
+
+    /// True if the die of a queue has room, or it may go to several.
+    fn is_open(&self, at: usize) -> bool {
         let queue = &self.queues[at];
         let free = |die| self.tags.as_ref().is_none_or(|tags| tags.is_free(die) || !self.holds(queue.class));
-        self.dirty |= queue.die == NONE || (self.has_room(queue.die, queue.class) && free(queue.die));
+        queue.die == NONE || (self.has_room(queue.die, queue.class) && free(queue.die))
+    }
+
+    /// A write came that can only wait for others to fill its page. Whatever lets it go alone lists its queue, and wakes the stage.
+    #[inline]
+    pub fn has_come(&mut self, at: usize) {
+        self.came |= self.is_open(at);
     }
 
     /// True if the dispatch policy should look.
     #[inline]
     pub fn is_due(&self) -> bool {
-        self.dirty || self.balance < 0
+        self.dirty || self.came || self.balance < 0
     }
 
     /// True if nothing waits.
@@ -255,7 +297,13 @@ impl Stage {
     /// True if something that waits could go now: not if only room was gained, and all lacks company.
     #[inline]
     pub fn may_gain(&self) -> bool {
-        self.dirty || self.bound_count > 0 || self.roams
+        self.dirty || self.bound_count > 0 || self.roams || (self.came && !self.roaming.is_empty())
+    }
+
+    /// True if queues of writes that may go to several dies are to be looked at, whatever else may go.
+    #[inline]
+    pub fn shows_roaming(&self) -> bool {
+        self.roams || self.dirty || self.came
     }
 
     /// True if something of some tasks may go: in a queue of writes that may go to several dies, if company or a page may have come to
@@ -279,6 +327,26 @@ impl Stage {
         })
     }
 
+    /// The queue of some tasks whose operations wait for a die that may have room: none, one, or several.
+    #[inline]
+    pub fn offer_of_bound(&self, tasks: Tasks) -> Offer {
+        let (mut offer, mut left, words) = (Offer::Nothing, tasks, self.open.len());
+        while let Some(task) = left.pop() {
+            for word in 0..words {
+                let bits = self.awaited[task.index() * words + word] & self.open[word];
+                if bits == 0 {
+                    continue;
+                }
+                let row = &self.bound[self.row(task, word as u32 * 64 + bits.trailing_zeros())];
+                if !bits.is_power_of_two() || row.len() > 1 || offer != Offer::Nothing {
+                    return Offer::Several;
+                }
+                offer = Offer::Queue(row[0]);
+            }
+        }
+        offer
+    }
+
     /// True if nothing of a device queue out of order can go: no read waits for a die that may have room, and no write for a page.
     #[inline]
     pub fn has_no_way(&self) -> bool {
@@ -289,13 +357,13 @@ impl Stage {
 
     /// The dispatch policy has looked.
     pub fn settle(&mut self) {
-        (self.dirty, self.balance) = (false, 0);
+        (self.dirty, self.came, self.balance) = (false, false, 0);
     }
 
     /// The same, when a command with one page is about to start that has not been counted as waiting.
     #[inline]
     pub fn settle_before_start(&mut self) {
-        (self.dirty, self.balance) = (false, -1);
+        (self.dirty, self.came, self.balance) = (false, false, -1);
     }
 
     /// Operations that a die has.

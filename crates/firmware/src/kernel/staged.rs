@@ -67,16 +67,11 @@ impl Kernel {
 
     /// True if no die and no shared queue has to be looked at, and nothing has gone wrong.
     #[inline]
-    fn is_calm(&self) -> bool {
-        let special = self.stalled | self.shared_dirty | self.holding.due;
+    pub(super) fn is_calm(&self) -> bool {
+        // What found no room is looked at when all dies are idle.
+        let special = (self.stalled && self.busy == 0) | self.shared_dirty | self.holding.due;
         let waits = !self.dirty.is_empty() || !self.ended.is_empty() || !self.pressed.is_empty();
         !waits && !special && self.fault.is_none()
-    }
-
-    /// True if all of this is so, nothing in the stage may go, and each processor has its event.
-    #[inline]
-    pub(super) fn is_at_peace(&mut self) -> bool {
-        self.is_calm() && self.has_scheduled() && self.stage_rests_straight()
     }
 
     /// True if a step has left nothing to do, so that [`Kernel::pump`] would change nothing; told only where reads go straight through the
@@ -182,7 +177,7 @@ impl Kernel {
         Ok(asked)
     }
 
-    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads; false if it has to
+    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads, or a program of the host; false if it has to
     /// take the general path, and nothing has happened yet.
     ///
     /// # Errors
@@ -190,6 +185,10 @@ impl Kernel {
     #[inline(never)]
     pub(super) fn end_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         let state = &mut self.dies[die as usize];
+        if state.class == Class::HOST_WRITE && !state.mixed {
+            self.end_program_by_stage(die, queue)?;
+            return Ok(true);
+        }
         if state.class != Class::HOST_READ || state.mixed {
             return Ok(false);
         }
@@ -222,8 +221,9 @@ impl Kernel {
         if next == Next::General {
             self.mark(die);
         }
-        if next != Next::Done || !self.stage_rests_straight() {
-            self.run(queue)?;
+        match next {
+            Next::Done => self.pump_by_stage(queue)?,
+            Next::General | Next::AmongOthers => self.run(queue)?,
         }
         Ok(true)
     }
@@ -301,39 +301,5 @@ impl Kernel {
             stage.settle();
         }
         rests
-    }
-
-    /// The same where reads go straight. A look at the oldest operations finds nothing to send if no die has room for what waits for it, and
-    /// writes that may go to several dies lack company.
-    #[inline]
-    pub(super) fn stage_rests_straight(&mut self) -> bool {
-        let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return true };
-        if self.dispatch.sees() != Sight::Oldest || self.now >= self.control_due {
-            return self.stage_rests();
-        }
-        if !stage.may_gain() {
-            stage.settle();
-            return true;
-        }
-        let Some(stage) = &self.stage else { return true };
-        let eligible = self.dispatch.eligible(stage.tasks(), &stage.outstanding);
-        if stage.offers_bound(eligible) {
-            return false;
-        }
-        let mut roams = false;
-        if stage.roams || stage.dirty {
-            for queue in stage.roaming().iter().map(|&at| stage.queue(at as usize)) {
-                let goes = self.has_company(queue);
-                if goes && eligible.has(queue.class.task()) {
-                    return false;
-                }
-                roams |= goes;
-            }
-        }
-        if let Some(stage) = &mut self.stage {
-            stage.roams = roams;
-            stage.settle();
-        }
-        true
     }
 }

@@ -128,7 +128,7 @@ impl Kernel {
 
     /// The program of a die with units of the host has ended.
     #[inline(never)]
-    fn end_program(&mut self, die: u32) {
+    pub(super) fn end_program(&mut self, die: u32) {
         let left = self.leave_die(die, Class::HOST_WRITE);
         // Neighbours of one request are told to it together.
         let mut done = HostDone { request: NONE, units: 0, bytes: 0, gc_affected: false };
