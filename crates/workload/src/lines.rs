@@ -131,6 +131,27 @@ impl Lines {
         }
     }
 
+    /// What has been read of the lines to come, if nobody needs to look at their text; else nothing.
+    #[inline]
+    pub fn ahead(&self) -> &[u8] {
+        if self.ascii {
+            &self.buffer[self.start..self.end]
+        } else {
+            &[]
+        }
+    }
+
+    /// Takes the next line, which has so many bytes with its end, and is neither blank nor a comment.
+    #[inline]
+    pub fn take(&mut self, length: usize) {
+        let line = &self.buffer[self.start..self.start + length];
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        self.current = (self.start, self.start + line.len());
+        self.start += length;
+        self.number += 1;
+    }
+
     /// Leaves out bytes at the start of a binary file; `false` when it has fewer.
     pub fn skip_bytes(&mut self, mut count: usize) -> Result<bool, WorkloadError> {
         self.skipped += count;
