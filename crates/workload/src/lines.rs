@@ -18,7 +18,7 @@ pub(crate) struct Lines {
     /// Not yet consumed bytes of the buffer.
     start: usize,
     end: usize,
-    /// The line handed out last, as a range of the buffer.
+    /// The line handed out last, as a range of the buffer; with its end if it was taken at once.
     current: (usize, usize),
     number: u64,
     finished: bool,
@@ -144,10 +144,7 @@ impl Lines {
     /// Takes the next line, which has so many bytes with its end, and is neither blank nor a comment.
     #[inline]
     pub fn take(&mut self, length: usize) {
-        let line = &self.buffer[self.start..self.start + length];
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        self.current = (self.start, self.start + line.len());
+        self.current = (self.start, self.start + length);
         self.start += length;
         self.number += 1;
     }
@@ -308,11 +305,16 @@ impl Lines {
     /// An error about the current line.
     #[cold]
     pub fn error(&self, problem: Problem) -> WorkloadError {
+        // What was taken at once has its end.
+        let line = match self.current().strip_suffix(b"\n") {
+            Some(line) if !self.binary => line.strip_suffix(b"\r").unwrap_or(line),
+            _ => self.current(),
+        };
         WorkloadError::Line(Box::new(LineError {
             file: self.path.clone(),
             unit: self.unit(),
             line: self.number,
-            text: if self.binary { hex(self.current()) } else { shown(self.current()) },
+            text: if self.binary { hex(line) } else { shown(line) },
             field: problem.field,
             value: problem.value,
             problem: problem.problem,

@@ -142,6 +142,15 @@ impl<'a> Scan<'a> {
         Some(count)
     }
 
+    /// The bytes up to this one, or up to the end of the line, neither of which is taken.
+    #[inline]
+    pub fn field(&mut self, separator: u8) -> Option<&'a [u8]> {
+        let end = self.rest.iter().position(|&byte| byte == separator || byte == b'\n')?;
+        let (field, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        Some(field)
+    }
+
     /// A device that an earlier line has named, in so many fields; what is between them, and behind them, is for the caller to know.
     #[inline]
     pub fn device(&mut self, devices: &mut DeviceTable, fields: usize) -> Option<u32> {

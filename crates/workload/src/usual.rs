@@ -11,7 +11,7 @@ use crate::Space;
 use wordline_base::{Request, Stream};
 
 const DRIVE: u64 = 1 << 40;
-const FORMATS: [TraceFormat; 10] = [
+const FORMATS: [TraceFormat; 11] = [
     TraceFormat::Msr,
     TraceFormat::Spc,
     TraceFormat::Alibaba,
@@ -22,6 +22,7 @@ const FORMATS: [TraceFormat; 10] = [
     TraceFormat::Disksim,
     TraceFormat::Mqsim,
     TraceFormat::Arc,
+    TraceFormat::Csv,
 ];
 /// What stands in the place of a field or a byte.
 const ODD: [&str; 24] = [
@@ -84,6 +85,7 @@ fn fields(format: TraceFormat, now: u64, random: &mut Stream) -> Vec<String> {
         TraceFormat::Cloudphysics => vec!["1".to_owned(), time, command, size, block],
         TraceFormat::Tencent => vec![(1_538_323_200 + now / 9).to_string(), block, blocks, digit, device],
         TraceFormat::Hp => vec![time, device, offset, size, letter, tail, more, "1".to_owned()],
+        TraceFormat::Csv => vec![more, offset, time, word, size],
         TraceFormat::Arc => vec![block, blocks, "0".to_owned(), more],
         _ => vec![time, device, block, blocks, digit],
     }
@@ -96,6 +98,7 @@ fn content(format: TraceFormat, lines: u64, broken: bool, random: &mut Stream) -
     let mut text = match format {
         TraceFormat::Systor17 => format!("Timestamp,Response,IOType,LUN,Offset,Size{end}"),
         TraceFormat::Cloudphysics => format!("version,time,op,size,lbn{end}"),
+        TraceFormat::Csv => format!("note,offset_bytes,time_us,op,size_bytes{end}"),
         _ => String::new(),
     };
     let mut now = 0;
@@ -144,7 +147,7 @@ fn options(format: TraceFormat, broken: bool, random: &mut Stream) -> TraceOptio
     options.spread = [None, None, Some(Spread::None), Some(Spread::Even)][random.below(4) as usize];
     options.limit = [None, None, Some(random.below(100) + 1)][random.below(3) as usize];
     options.loops = [1, 1, 2][random.below(3) as usize];
-    if !matches!(format, TraceFormat::Arc | TraceFormat::Cloudphysics) {
+    if !matches!(format, TraceFormat::Arc | TraceFormat::Cloudphysics | TraceFormat::Csv) {
         options.device = [None, None, Some("1".to_owned()), Some("hm_1".to_owned())][random.below(4) as usize].clone();
         options.devices = [Devices::Merge, Devices::Stack][random.below(2) as usize];
     }

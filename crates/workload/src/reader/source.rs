@@ -108,6 +108,8 @@ pub(crate) struct Source {
     head: usize,
     sorter: Option<Sorter>,
     spreader: Option<Spreader>,
+    /// True if there is either.
+    arranged: bool,
     /// True if all lines have been read.
     ended: bool,
     timed: bool,
@@ -138,6 +140,7 @@ impl Source {
             lines: Lines::of(path, sample.pipe.as_ref(), opened.head > 0)?,
             parser: opened.parser,
             head: opened.head,
+            arranged: sorter.is_some() || spreader.is_some(),
             sorter,
             spreader,
             ended: false,
@@ -198,7 +201,7 @@ impl Source {
     /// taken only by [`Source::take`]. `None` says nothing: then [`Source::next`] has it.
     #[inline]
     pub fn peek(&mut self, shared: &mut Shared) -> Option<(Parsed, usize)> {
-        if self.sorter.is_some() || self.spreader.is_some() || shared.filter.is_some() {
+        if self.arranged || shared.filter.is_some() {
             return None;
         }
         self.peek_line(shared)
