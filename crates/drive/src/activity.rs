@@ -72,6 +72,15 @@ impl Growth {
         }
     }
 
+    /// The same of sums that are at hand: most tasks do nothing in most intervals.
+    fn end_of(&mut self, length: Time, sums: &[Time]) {
+        if self.seen == sums && self.ahead.iter().all(|&ahead| ahead == 0) {
+            self.cells.resize(self.cells.len() + sums.len(), 0);
+        } else {
+            self.end(length, sums.iter().copied());
+        }
+    }
+
     /// Makes one interval of each two.
     fn double(&mut self) {
         let parts = self.seen.len();
@@ -155,24 +164,24 @@ pub(crate) fn background(holder: usize) -> Task {
     Task::all().nth(holder - 1).expect("there is one for each")
 }
 
-/// How long a die has been held up to `now`, by what [`HOLDERS`] counts.
-fn held(kernel: &Kernel, die: u32, now: Time) -> [Time; HOLDERS] {
-    let occupied = kernel.occupied(die, now);
-    let mut held = [0; HOLDERS];
-    held[0] = occupied[Class::HOST_READ.index()];
-    held[1] = occupied[Class::HOST_WRITE.index()];
-    for task in kernel.tasks().background() {
-        held[1 + task.index()] = task.classes().map(|class| occupied[class.index()]).sum();
-    }
-    held
+/// The classes of operations that hold dies of a drive with these tasks, and the holders that they count for.
+fn classes(tasks: Tasks) -> Vec<(usize, usize)> {
+    let host = [(Class::HOST_READ.index(), 0), (Class::HOST_WRITE.index(), 1)];
+    let others = tasks.background().flat_map(|task| task.classes().map(move |class| (class.index(), 1 + task.index())));
+    host.into_iter().chain(others).collect()
 }
 
-/// The same for all dies, holder by holder.
+/// How long all dies have been held up to `now`, by what [`HOLDERS`] counts.
 pub(crate) fn all_held(kernel: &Kernel, now: Time) -> [Vec<Time>; HOLDERS] {
     let dies = kernel.flash().geometry().dies();
     let mut all = [const { Vec::new() }; HOLDERS];
+    all.iter_mut().for_each(|times| times.resize(dies as usize, 0));
+    let classes = classes(kernel.tasks());
     for die in 0..dies {
-        all.iter_mut().zip(held(kernel, die, now)).for_each(|(times, time)| times.push(time));
+        let occupied = kernel.occupied(die, now);
+        for &(class, holder) in &classes {
+            all[holder][die as usize] += occupied[class];
+        }
     }
     all
 }
@@ -228,7 +237,7 @@ impl Activity {
         self.dies.end(length, dies(kernel, at));
         let held = all_held(kernel, at);
         for (growth, times) in self.held.iter_mut().zip(held) {
-            growth.end(length, times.into_iter());
+            growth.end_of(length, &times);
         }
         self.waits.end(length, waits(kernel));
         self.links.end(length, links(wires, at));

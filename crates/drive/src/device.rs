@@ -59,6 +59,10 @@ pub trait Device {
     fn waits_for_rest(&self) -> bool;
     /// Tells when the next request comes; none if no more are to come.
     fn announce(&mut self, next: Option<Time>);
+    /// True if nothing happens up to a time once [`Device::steps`] has found nothing up to it.
+    fn is_plain(&self) -> bool {
+        false
+    }
     /// True if it is of use to show the next request before it comes.
     fn previews(&self) -> bool {
         false
@@ -171,6 +175,10 @@ impl Device for Drive {
     #[inline(always)]
     fn announce(&mut self, next: Option<Time>) {
         self.announce(next);
+    }
+
+    fn is_plain(&self) -> bool {
+        true
     }
 
     fn previews(&self) -> bool {

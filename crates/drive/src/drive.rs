@@ -421,7 +421,7 @@ impl Drive {
     ///
     /// # Errors
     /// When the queue is full or the request does not fit the drive; the drive is then as it was.
-    #[inline]
+    #[inline(always)]
     pub fn submit(&mut self, at: Time, request: Request) -> Result<u32, SubmitError> {
         self.fits(&request)?;
         let Request { offset, arrival, .. } = request;

@@ -4,6 +4,8 @@
 //! stream submits whenever it has fewer requests in flight than its depth. Only the next request of each stream is
 //! stored.
 
+mod alone;
+
 use crate::device::{Device, Watcher};
 use crate::drive::{Drive, SubmitError};
 pub use crate::progress::Progress;
@@ -298,9 +300,23 @@ fn feed_all<D: Device, W: Watcher<D>>(
     // Nothing new can be submitted until a slot is free again or the next arrival has come.
     let mut due = true;
     let (rests, previews) = (drive.waits_for_rest(), drive.previews());
+    let alone = watch.is_none() && alone::is_possible(drive, feeds, streams);
     loop {
+        if steps == STEPS {
+            steps = 0;
+            if !report(begun.progress(drive, fraction(feeds), drive.metrics().requests())) {
+                return Ok(true);
+            }
+        }
         if walls.wait {
             due |= walls.open(feeds, drive.now(), streams)?;
+        }
+        if alone && !walls.wait {
+            alone::feed(drive, &mut feeds[0], &mut steps)?;
+            if steps == STEPS {
+                continue;
+            }
+            due = true;
         }
         if due || next.is_some_and(|next| next <= drive.now()) {
             next = submit(drive, feeds, watch.as_mut(), streams)?;
@@ -316,8 +332,8 @@ fn feed_all<D: Device, W: Watcher<D>>(
         }
         // Events of the drive up to the next arrival come first; at the same time, too: completions free slots. If nobody looks
         // between them, the drive takes them by itself.
-        let alone = watch.is_none() && !walls.wait;
-        let taken = if alone { drive.steps(next.unwrap_or(Time::MAX), STEPS - steps)? } else { 0 };
+        let unwatched = watch.is_none() && !walls.wait;
+        let taken = if unwatched { drive.steps(next.unwrap_or(Time::MAX), STEPS - steps)? } else { 0 };
         if taken > 0 {
             steps += taken;
             due = gather(drive, feeds, streams);
@@ -352,12 +368,6 @@ fn feed_all<D: Device, W: Watcher<D>>(
                 return Ok(true);
             }
             steps += 1;
-        }
-        if steps == STEPS {
-            steps = 0;
-            if !report(begun.progress(drive, fraction(feeds), drive.metrics().requests())) {
-                return Ok(true);
-            }
         }
     }
     if let Some(feed) = feeds.iter().find(|feed| feed.head.is_some()) {

@@ -60,6 +60,12 @@ impl Replay {
         }
     }
 
+    /// The next request, if it has been read already; `None` says nothing: then [`Replay::next`] has it.
+    #[inline]
+    pub fn next_at_once(&mut self) -> Option<Request> {
+        self.ahead.as_mut()?.next_at_once()
+    }
+
     /// Hands the stream over to a thread, if it is to have one.
     #[cold]
     fn start(&mut self) {
@@ -166,8 +172,12 @@ impl Reader {
     /// Fills an empty block; `false` if the trace ends in it.
     fn fill(&mut self, block: &mut Block) -> bool {
         while block.items.len() < BLOCK {
+            if let Some(request) = self.stream.next_at_once() {
+                block.items.push(Item { request, device: self.stream.device(), second: false });
+                continue;
+            }
             let second = self.stream.is_split();
-            let next = self.stream.next();
+            let next = self.stream.next_otherwise();
             self.note(block);
             match next {
                 Ok(Some(request)) => block.items.push(Item { request, device: self.stream.device(), second }),
@@ -274,15 +284,20 @@ impl Ahead {
 
     #[inline]
     fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
-        match self.block.items.get(self.used) {
-            Some(item) => {
-                self.used += 1;
-                self.device = item.device;
-                self.done += u64::from(!item.second);
-                Ok(Some(item.request))
-            }
+        match self.next_at_once() {
+            Some(request) => Ok(Some(request)),
             None => self.turn(),
         }
+    }
+
+    /// The next request of the block.
+    #[inline]
+    fn next_at_once(&mut self) -> Option<Request> {
+        let item = self.block.items.get(self.used)?;
+        self.used += 1;
+        self.device = item.device;
+        self.done += u64::from(!item.second);
+        Some(item.request)
     }
 
     /// What the stream said with the last request.

@@ -35,6 +35,7 @@ mod progress;
 mod rates;
 mod reader;
 mod replay;
+mod scan;
 mod shape;
 mod sizes;
 mod standin;
@@ -42,6 +43,8 @@ mod steady;
 mod synth;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod usual;
 mod write;
 mod zones;
 

@@ -18,7 +18,7 @@ pub(crate) struct Lines {
     /// Not yet consumed bytes of the buffer.
     start: usize,
     end: usize,
-    /// The line handed out last, as a range of the buffer.
+    /// The line handed out last, as a range of the buffer; with its end if it was taken at once.
     current: (usize, usize),
     number: u64,
     finished: bool,
@@ -129,6 +129,24 @@ impl Lines {
             }
             return Ok(true);
         }
+    }
+
+    /// What has been read of the lines to come, if nobody needs to look at their text; else nothing.
+    #[inline]
+    pub fn ahead(&self) -> &[u8] {
+        if self.ascii {
+            &self.buffer[self.start..self.end]
+        } else {
+            &[]
+        }
+    }
+
+    /// Takes the next line, which has so many bytes with its end, and is neither blank nor a comment.
+    #[inline]
+    pub fn take(&mut self, length: usize) {
+        self.current = (self.start, self.start + length);
+        self.start += length;
+        self.number += 1;
     }
 
     /// Leaves out bytes at the start of a binary file; `false` when it has fewer.
@@ -287,11 +305,16 @@ impl Lines {
     /// An error about the current line.
     #[cold]
     pub fn error(&self, problem: Problem) -> WorkloadError {
+        // What was taken at once has its end.
+        let line = match self.current().strip_suffix(b"\n") {
+            Some(line) if !self.binary => line.strip_suffix(b"\r").unwrap_or(line),
+            _ => self.current(),
+        };
         WorkloadError::Line(Box::new(LineError {
             file: self.path.clone(),
             unit: self.unit(),
             line: self.number,
-            text: if self.binary { hex(self.current()) } else { shown(self.current()) },
+            text: if self.binary { hex(line) } else { shown(line) },
             field: problem.field,
             value: problem.value,
             problem: problem.problem,

@@ -113,11 +113,13 @@ impl LoadStream {
         Ok(request)
     }
 
-    /// The next request of a closed stream whose next one is known without a look at anything else; `None` says nothing: then
+    /// The next request of a stream whose next one is known without a look at anything else; `None` says nothing: then
     /// [`LoadStream::next`] has it.
     #[inline]
     pub fn next_at_once(&mut self) -> Option<Request> {
         match &mut self.source {
+            // A stream that has an end compares each arrival with it.
+            Source::Trace(trace) if self.end.is_none() => trace.next_at_once(),
             Source::Trace(_) => None,
             Source::Job(job) => job.next_at_once(),
         }

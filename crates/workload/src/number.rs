@@ -98,10 +98,16 @@ fn eight_digits(word: u64) -> Option<u64> {
     if word & UPPER != ZEROS || above & UPPER != ZEROS {
         return None;
     }
+    Some(joined(word - ZEROS))
+}
+
+/// The number of eight digits, each of them a byte from 0 to 9; the lowest byte is the first digit.
+#[inline]
+pub(crate) fn joined(digits: u64) -> u64 {
     // Neighbours are joined three times: to numbers of two digits, of four and of eight. What is above 64 bits is not used.
-    let twos = (word - ZEROS).wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let twos = digits.wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;
     let fours = twos.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_ffff_0000_ffff;
-    Some(fours.wrapping_mul(10_000 << 32 | 1) >> 32)
+    fours.wrapping_mul(10_000 << 32 | 1) >> 32
 }
 
 #[cold]
@@ -112,7 +118,8 @@ fn long_whole(text: &[u8]) -> Result<u64, NotNumber> {
     std::str::from_utf8(text).ok().and_then(|s| s.parse().ok()).ok_or(NotNumber::TooLarge)
 }
 
-const POWERS: [u64; 20] = {
+/// The powers of ten.
+pub(crate) const POWERS: [u64; 20] = {
     let mut powers = [1_u64; 20];
     let mut n = 1;
     while n < 20 {

@@ -179,8 +179,34 @@ impl TraceStream {
         (self.options.past_end == PastEnd::Scale).then(|| self.map.extent())
     }
 
+    /// The next request, if it is as most are: of a line of the usual kind, in one piece on the drive. With it changes nothing of
+    /// what the stream says of itself. `None` says nothing: then [`TraceStream::next_otherwise`] has it.
+    #[inline]
+    pub fn next_at_once(&mut self) -> Option<Request> {
+        if self.rest.is_some() || self.options.limit.is_some_and(|limit| self.done >= limit) {
+            return None;
+        }
+        let (record, length) = self.reader.peek()?;
+        let arrival = self.arrival_of(record).ok()?;
+        let ((offset, bytes), None) = self.map.place(record.device, record.offset, record.bytes).ok()? else {
+            return None;
+        };
+        self.reader.take(&record, length);
+        self.count(record);
+        Some(Request { arrival, offset, bytes, op: record.op, fua: record.fua, stream: self.stream })
+    }
+
     #[inline]
     pub fn next(&mut self) -> Result<Option<Request>, WorkloadError> {
+        match self.next_at_once() {
+            Some(request) => Ok(Some(request)),
+            None => self.next_otherwise(),
+        }
+    }
+
+    /// The next request, whatever it is.
+    #[inline(never)]
+    pub fn next_otherwise(&mut self) -> Result<Option<Request>, WorkloadError> {
         if let Some(((offset, bytes), request)) = self.rest.take() {
             return Ok(Some(Request { offset, bytes, ..request }));
         }
@@ -200,14 +226,8 @@ impl TraceStream {
 
     #[inline]
     fn request(&mut self, record: Record) -> Result<Request, WorkloadError> {
-        self.last = record.time_ps;
-        self.device = record.device;
-        self.in_loop += 1;
-        self.done += 1;
-        let arrival = match self.options.pace {
-            Pace::Timestamps => self.arrival(record)?,
-            Pace::Asap => 0,
-        };
+        self.count(record);
+        let arrival = self.arrival_of(record).map_err(|arrival| self.too_late(arrival))?;
         let mut request = Request { arrival, offset: 0, bytes: 0, op: record.op, fua: record.fua, stream: self.stream };
         if record.op != Op::Flush {
             match self.map.place(record.device, record.offset, record.bytes) {
@@ -222,21 +242,35 @@ impl TraceStream {
     }
 
     #[inline]
-    fn arrival(&self, record: Record) -> Result<Time, WorkloadError> {
+    fn count(&mut self, record: Record) {
+        self.last = record.time_ps;
+        self.device = record.device;
+        self.in_loop += 1;
+        self.done += 1;
+    }
+
+    /// When a request arrives; an error with the same if that is beyond the end of simulated time.
+    #[inline]
+    fn arrival_of(&self, record: Record) -> Result<Time, u128> {
+        if self.options.pace == Pace::Asap {
+            return Ok(0);
+        }
         let traced = self.begin + record.time_ps;
         // At the recorded speed times stay exact; otherwise they are exact to one part in 2^53, and in order.
         let arrival = if self.options.speed == 1.0 { traced } else { (traced as f64 / self.options.speed) as u128 };
-        match Time::try_from(arrival) {
-            Ok(arrival) if arrival <= END_OF_TIME => Ok(arrival),
-            _ => Err(self.reader.bad(
-                "time",
-                format!(
-                    "this request would arrive {} s after the first; simulated time ends at 9223372 s (106 days). Check \
-                     the unit of time, raise `speed`, or end earlier by `limit` or `loops`",
-                    seconds(arrival)
-                ),
-            )),
-        }
+        Time::try_from(arrival).ok().filter(|&arrival| arrival <= END_OF_TIME).ok_or(arrival)
+    }
+
+    #[cold]
+    fn too_late(&self, arrival: u128) -> WorkloadError {
+        self.reader.bad(
+            "time",
+            format!(
+                "this request would arrive {} s after the first; simulated time ends at 9223372 s (106 days). Check \
+                 the unit of time, raise `speed`, or end earlier by `limit` or `loops`",
+                seconds(arrival)
+            ),
+        )
     }
 
     #[cold]
@@ -344,6 +378,12 @@ impl TraceStream {
         self.last = 0;
         self.reader = TraceReader::open(&self.path, &self.options)?;
         Ok(true)
+    }
+
+    /// Lets all lines go the general way, to compare both.
+    #[cfg(test)]
+    pub fn read_slowly(&mut self) {
+        self.reader.read_slowly();
     }
 
     /// True if a thread of its own can read it: it comes from files, which never let their reader wait for a writer.

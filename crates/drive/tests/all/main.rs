@@ -3,6 +3,7 @@
 mod adversarial;
 mod afterwards;
 mod ahead;
+mod alone;
 mod arrays;
 mod bandwidth;
 mod block_map;

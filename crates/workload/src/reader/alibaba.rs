@@ -8,6 +8,7 @@ use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};
 use crate::number::whole;
+use crate::scan::Scan;
 
 const COLUMNS: usize = 5;
 /// Digits of a time stamp in microseconds since 1970, in this age.
@@ -57,5 +58,20 @@ impl Parser for Alibaba {
             op,
             fua: false,
         }))
+    }
+
+    fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
+        let mut scan = Scan::new(bytes);
+        let device = scan.device(devices, 1)?;
+        scan.expect(b',')?;
+        let op = words::next_letter(&mut scan)?;
+        scan.expect(b',')?;
+        let offset = self.units.next_offset(&mut scan)?;
+        scan.expect(b',')?;
+        let size = self.units.next_size(&mut scan)?;
+        scan.expect(b',')?;
+        let time = scan.time(self.units.time)?;
+        scan.end()?;
+        Some((Parsed { time, device, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
     }
 }

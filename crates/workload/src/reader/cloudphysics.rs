@@ -7,6 +7,7 @@ use super::words;
 use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};
+use crate::scan::Scan;
 use wordline_base::Op;
 
 const COLUMNS: usize = 5;
@@ -70,5 +71,25 @@ impl Parser for Cloudphysics {
             op,
             fua: false,
         }))
+    }
+
+    fn parse_at_once(&self, bytes: &[u8], _: &mut DeviceTable) -> Option<(Parsed, usize)> {
+        let mut scan = Scan::new(bytes);
+        scan.skip_number()?;
+        scan.expect(b',')?;
+        let time = scan.time(self.units.time)?;
+        scan.expect(b',')?;
+        let op = if scan.word(b"28,") {
+            Op::Read
+        } else if scan.word(b"2a,") {
+            Op::Write
+        } else {
+            return None;
+        };
+        let size = self.units.next_size(&mut scan)?;
+        scan.expect(b',')?;
+        let offset = self.units.next_offset(&mut scan)?;
+        scan.end()?;
+        Some((Parsed { time, device: 0, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
     }
 }

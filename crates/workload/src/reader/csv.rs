@@ -13,6 +13,7 @@ use crate::error::{nearest, option, Problem, WorkloadError};
 use crate::fields::{split, Separator, MOST};
 use crate::format_options::{FormatOptions, TimeUnit};
 use crate::number::time_ps;
+use crate::scan::Scan;
 use wordline_base::Op;
 
 const TIMES: [(&str, TimeUnit); 5] = [
@@ -75,6 +76,29 @@ pub(crate) struct Csv {
     device: Option<usize>,
     fua: Option<usize>,
     words: OpWords,
+    /// What the columns of a usual line are, in their order; nothing if lines are never read at once.
+    order: Vec<Column>,
+}
+
+/// What a column of a usual line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Time,
+    Op,
+    Offset,
+    Size,
+    /// Not read.
+    Other,
+}
+
+/// A read or a write, as most files have them.
+#[inline]
+fn usual_op(word: &[u8]) -> Option<Op> {
+    match word {
+        b"R" | b"Read" | b"read" => Some(Op::Read),
+        b"W" | b"Write" | b"write" => Some(Op::Write),
+        _ => None,
+    }
 }
 
 fn unquoted(field: &[u8]) -> &[u8] {
@@ -213,7 +237,7 @@ impl Csv {
         let (offset, address) = finder.either("the address", ("offset_bytes", &map.offset_bytes), ("lba", &map.lba))?;
         let (size, block) = finder.either("the size", ("size_bytes", &map.size_bytes), ("blocks", &map.blocks))?;
         let units = Units { time: unit.power(), address, size: block }.with(options)?;
-        Ok(Self {
+        let mut csv = Self {
             separator,
             columns: names.len(),
             units,
@@ -224,7 +248,31 @@ impl Csv {
             device: finder.one("the device", "device", map.device.as_ref())?,
             fua: finder.one("force unit access", "fua", map.fua.as_ref())?,
             words: OpWords::new(options, "a CSV trace")?,
-        })
+            order: Vec::new(),
+        };
+        csv.order = csv.usual_order(options);
+        Ok(csv)
+    }
+
+    /// The columns of usual lines: each is read for one thing at most, and there are neither devices nor words of the user.
+    fn usual_order(&self, options: &FormatOptions) -> Vec<Column> {
+        if self.device.is_some() || self.fua.is_some() || options.read_is.is_some() {
+            return Vec::new();
+        }
+        let mut order = vec![Column::Other; self.columns];
+        let read = [
+            (self.time, Column::Time),
+            (self.op, Column::Op),
+            (self.offset, Column::Offset),
+            (self.size, Column::Size),
+        ];
+        for (at, column) in read {
+            if order[at] != Column::Other {
+                return Vec::new();
+            }
+            order[at] = column;
+        }
+        order
     }
 
     fn time_column(finder: &Finder, options: &FormatOptions) -> Result<(usize, TimeUnit), HeaderError> {
@@ -269,5 +317,30 @@ impl Parser for Csv {
             op,
             fua: self.fua.map_or(Ok(false), |at| truth(field(at)))?,
         }))
+    }
+
+    fn parse_at_once(&self, bytes: &[u8], _: &mut DeviceTable) -> Option<(Parsed, usize)> {
+        let Separator::Byte(separator) = self.separator else { return None };
+        // Not a comment, nor a blank line; the first column may be one that is not read.
+        if matches!(bytes.first()?, b'#' | ..=b' ') {
+            return None;
+        }
+        let mut scan = Scan::new(bytes);
+        let (mut time, mut op, mut offset, mut size) = (None, None, None, None);
+        for (at, column) in self.order.iter().enumerate() {
+            if at > 0 {
+                scan.expect(separator)?;
+            }
+            match column {
+                Column::Time => time = Some(scan.time(self.units.time)?),
+                Column::Op => op = Some(usual_op(scan.field(separator)?)?),
+                Column::Offset => offset = Some(self.units.next_offset(&mut scan)?),
+                Column::Size => size = Some(self.units.next_size(&mut scan)?),
+                Column::Other => drop(scan.field(separator)?),
+            }
+        }
+        scan.end()?;
+        let parsed = Parsed { time: time?, device: 0, offset: offset?, bytes: size?, op: op?, fua: false };
+        Some((parsed, bytes.len() - scan.len()))
     }
 }

@@ -11,6 +11,7 @@ use crate::error::{Problem, WorkloadError};
 use crate::fields::{split, Separator};
 use crate::format_options::FormatOptions;
 use crate::number::whole;
+use crate::scan::Scan;
 
 const COLUMNS: usize = 5;
 
@@ -84,6 +85,21 @@ impl Parser for DiskSim {
             op,
             fua: false,
         }))
+    }
+
+    fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
+        let mut scan = Scan::new(bytes);
+        let time = scan.time(self.units.time)?;
+        scan.expect(b' ')?;
+        let device = scan.device(devices, 1)?;
+        scan.expect(b' ')?;
+        let offset = self.units.next_offset(&mut scan)?;
+        scan.expect(b' ')?;
+        let size = self.units.next_size(&mut scan)?;
+        scan.expect(b' ')?;
+        let op = words::next_digit(&mut scan, self.read)?;
+        scan.end()?;
+        Some((Parsed { time, device, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
     }
 }
 

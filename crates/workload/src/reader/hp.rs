@@ -8,6 +8,7 @@ use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};
 use crate::number::{time_ps, whole};
+use crate::scan::Scan;
 
 const COLUMNS: usize = 8;
 
@@ -56,5 +57,24 @@ impl Parser for Hp {
             op,
             fua: false,
         }))
+    }
+
+    fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
+        let mut scan = Scan::new(bytes);
+        let time = scan.time(self.units.time)?;
+        scan.expect(b' ')?;
+        let device = scan.device(devices, 1)?;
+        scan.expect(b' ')?;
+        let offset = self.units.next_offset(&mut scan)?;
+        scan.expect(b' ')?;
+        let size = self.units.next_size(&mut scan)?;
+        scan.expect(b' ')?;
+        let op = words::next_letter(&mut scan)?;
+        for _ in COLUMNS - 3..COLUMNS {
+            scan.expect(b' ')?;
+            scan.skip_number()?;
+        }
+        scan.end()?;
+        Some((Parsed { time, device, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
     }
 }

@@ -1,7 +1,7 @@
 //! Several files as one trace.
 
 use super::detect::Detected;
-use super::parser::Item;
+use super::parser::{Item, Parsed};
 use super::source::{same_format, Shared, Source};
 use crate::compress::is_pipe;
 use crate::error::{Problem, WorkloadError};
@@ -77,6 +77,27 @@ impl Joined {
             Some(item) => Ok(Some(item)),
             None => self.following(shared),
         }
+    }
+
+    /// As [`Source::peek`].
+    #[inline]
+    pub fn peek(&mut self, shared: &mut Shared) -> Option<(Parsed, usize)> {
+        if self.by_time {
+            return None;
+        }
+        self.sources[0].peek(shared)
+    }
+
+    /// As [`Source::take`].
+    #[inline]
+    pub fn take(&mut self, length: usize, shared: &mut Shared) -> u64 {
+        self.sources[0].take(length, shared)
+    }
+
+    /// Lets all lines go the general way, to compare both.
+    #[cfg(test)]
+    pub fn read_slowly(&mut self) {
+        self.sources.iter_mut().for_each(Source::read_slowly);
     }
 
     /// The first request of the next file that has any.

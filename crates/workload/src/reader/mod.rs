@@ -55,6 +55,9 @@ use wordline_base::Op;
 /// More devices than this are taken for a column that names something else.
 const MOST_DEVICES: usize = 10_000;
 
+/// Requests up to this offset cannot exceed 2^64 bytes, whatever their size.
+const FURTHEST: u64 = u64::MAX >> 1;
+
 /// One request as recorded in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -198,6 +201,45 @@ impl TraceReader {
             if let Some(record) = self.check(item)? {
                 return Ok(Some(record));
             }
+        }
+    }
+
+    /// The next request with its line's length, if its line is as most are and nothing is wrong with it; it is taken only by
+    /// [`TraceReader::take`]. `None` says nothing: then [`TraceReader::next_record`] has it.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Option<(Record, usize)> {
+        // The first one sets the base, by the general way.
+        let base = self.base?;
+        let Feed::Files(files) = &mut self.feed else { return None };
+        let (parsed, length) = files.peek(&mut self.shared)?;
+        if parsed.bytes == 0 || parsed.offset > FURTHEST || parsed.time < self.last {
+            return None;
+        }
+        let record = Record {
+            time_ps: parsed.time - base,
+            device: parsed.device,
+            offset: parsed.offset,
+            bytes: parsed.bytes as u32,
+            op: parsed.op,
+            fua: parsed.fua,
+        };
+        Some((record, length))
+    }
+
+    /// Takes the request that was peeked at.
+    #[inline]
+    pub(crate) fn take(&mut self, record: &Record, length: usize) {
+        let Feed::Files(files) = &mut self.feed else { return };
+        self.line = files.take(length, &mut self.shared);
+        self.last = self.base.unwrap_or(0) + record.time_ps;
+        self.requests += 1;
+    }
+
+    /// Lets all lines go the general way, to compare both.
+    #[cfg(test)]
+    pub(crate) fn read_slowly(&mut self) {
+        if let Feed::Files(files) = &mut self.feed {
+            files.read_slowly();
         }
     }
 

@@ -11,6 +11,7 @@ use crate::error::{Problem, WorkloadError};
 use crate::fields::{split, Separator};
 use crate::format_options::FormatOptions;
 use crate::number::whole;
+use crate::scan::Scan;
 use wordline_base::Op;
 
 const COLUMNS: usize = 7;
@@ -121,6 +122,32 @@ impl Parser for Msr {
             op,
             fua: false,
         }))
+    }
+
+    #[inline]
+    fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
+        if self.separator != Separator::Byte(b',') {
+            return None;
+        }
+        let mut scan = Scan::new(bytes);
+        let time = scan.time(self.units.time)?;
+        scan.expect(b',')?;
+        let device = scan.device(devices, 2)?;
+        scan.expect(b',')?;
+        let op = if scan.word(b"Read,") {
+            Op::Read
+        } else if scan.word(b"Write,") {
+            Op::Write
+        } else {
+            return None;
+        };
+        let offset = self.units.next_offset(&mut scan)?;
+        scan.expect(b',')?;
+        let size = self.units.next_size(&mut scan)?;
+        scan.expect(b',')?;
+        scan.skip_number()?;
+        scan.end()?;
+        Some((Parsed { time, device, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
     }
 }
 

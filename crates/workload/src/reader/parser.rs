@@ -56,6 +56,12 @@ pub(crate) trait Parser: Send {
     /// Reads a line, or a binary record; `None` when it is no request.
     fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Result<Option<Parsed>, Box<Problem>>;
 
+    /// Reads the line that `bytes` begin with, if it looks as most lines of the format do; gives its request, and how many bytes it has
+    /// with its end. `None` says nothing of it: then [`Parser::parse`] reads it.
+    fn parse_at_once(&self, _bytes: &[u8], _devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
+        None
+    }
+
     /// Length of the record that begins with `head`, at most 128 KiB; asked again with as many bytes until they suffice.
     fn length(&self, head: &[u8]) -> Result<usize, Box<Problem>> {
         Ok(head.len())

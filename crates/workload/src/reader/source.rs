@@ -3,7 +3,7 @@
 use super::detect::{self, Detected};
 use super::formats::{check_options, TraceFormat};
 use super::order::{Sorter, Spreader, MOST_SHARED};
-use super::parser::{Item, Opened, Opening, Parser};
+use super::parser::{Item, Opened, Opening, Parsed, Parser};
 use crate::device::DeviceTable;
 use crate::error::{option, Problem, WorkloadError};
 use crate::lines::Lines;
@@ -15,6 +15,9 @@ pub(crate) const LARGEST_WINDOW: u32 = 1 << 24;
 /// Minimum lines for the share of bad lines before the end: bad lines may be clustered at the start, but a file of
 /// another kind should not be read to its end.
 const SHARE_OVER: u64 = 1_000_000;
+
+/// Lines one behind another that were not as most lines are, after which no further one of the file is expected to be.
+const MOST_ODD: u32 = 64;
 
 /// State shared by all files of a trace.
 #[derive(Debug, Default)]
@@ -105,11 +108,15 @@ pub(crate) struct Source {
     head: usize,
     sorter: Option<Sorter>,
     spreader: Option<Spreader>,
+    /// True if there is either.
+    arranged: bool,
     /// True if all lines have been read.
     ended: bool,
     timed: bool,
     /// True if it comes through a pipe.
     once: bool,
+    /// Lines since the last one that was as most are.
+    odd: u32,
 }
 
 impl Source {
@@ -133,11 +140,13 @@ impl Source {
             lines: Lines::of(path, sample.pipe.as_ref(), opened.head > 0)?,
             parser: opened.parser,
             head: opened.head,
+            arranged: sorter.is_some() || spreader.is_some(),
             sorter,
             spreader,
             ended: false,
             timed: opened.timed,
             once: sample.pipe.is_some(),
+            odd: 0,
         };
         if let Some(pipe) = &sample.pipe {
             pipe.begin();
@@ -188,10 +197,52 @@ impl Source {
         }
     }
 
+    /// The next request with its line's length, if its line is as most are and is not to be sorted, spread or chosen; it is
+    /// taken only by [`Source::take`]. `None` says nothing: then [`Source::next`] has it.
+    #[inline]
+    pub fn peek(&mut self, shared: &mut Shared) -> Option<(Parsed, usize)> {
+        if self.arranged || shared.filter.is_some() {
+            return None;
+        }
+        self.peek_line(shared)
+    }
+
+    /// The next line, likewise.
+    #[inline]
+    fn peek_line(&mut self, shared: &mut Shared) -> Option<(Parsed, usize)> {
+        if self.odd == MOST_ODD || self.head > 0 {
+            return None;
+        }
+        let next = self.parser.parse_at_once(self.lines.ahead(), &mut shared.devices);
+        self.odd = if next.is_some() { 0 } else { self.odd + 1 };
+        next
+    }
+
+    /// Takes what was peeked at; gives the number of its line.
+    #[inline]
+    pub fn take(&mut self, length: usize, shared: &mut Shared) -> u64 {
+        self.lines.take(length);
+        shared.requests += 1;
+        self.lines.number()
+    }
+
+    /// Lets all lines go the general way, to compare both.
+    #[cfg(test)]
+    pub fn read_slowly(&mut self) {
+        self.odd = MOST_ODD;
+    }
+
     /// The next request as recorded in the file.
     #[inline]
     fn raw(&mut self, shared: &mut Shared) -> Result<Option<Item>, WorkloadError> {
         loop {
+            if let Some((parsed, length)) = self.peek_line(shared) {
+                let line = self.take(length, shared);
+                if shared.keeps(parsed.device) {
+                    return Ok(Some(Item { parsed, line }));
+                }
+                continue;
+            }
             if !self.advance(shared)? {
                 return Ok(None);
             }

@@ -11,6 +11,7 @@ use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};
 use crate::number::whole;
+use crate::scan::Scan;
 
 const COLUMNS: usize = 6;
 const HEADER: &[u8] = b"timestamp,response,iotype,lun,offset,size";
@@ -62,5 +63,25 @@ impl Parser for Systor {
             op,
             fua: false,
         }))
+    }
+
+    fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
+        let mut scan = Scan::new(bytes);
+        let time = scan.time(self.units.time)?;
+        scan.expect(b',')?;
+        // The response time is a decimal, and of no use here.
+        scan.skip_number()?;
+        scan.expect(b'.')?;
+        scan.skip_number()?;
+        scan.expect(b',')?;
+        let op = words::next_letter(&mut scan)?;
+        scan.expect(b',')?;
+        let device = scan.device(devices, 1)?;
+        scan.expect(b',')?;
+        let offset = self.units.next_offset(&mut scan)?;
+        scan.expect(b',')?;
+        let size = self.units.next_size(&mut scan)?;
+        scan.end()?;
+        Some((Parsed { time, device, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
     }
 }

@@ -10,6 +10,7 @@ use crate::device::DeviceTable;
 use crate::error::Problem;
 use crate::fields::{split, Separator};
 use crate::number::whole;
+use crate::scan::Scan;
 
 const COLUMNS: usize = 5;
 
@@ -57,5 +58,20 @@ impl Parser for Tencent {
             op,
             fua: false,
         }))
+    }
+
+    fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
+        let mut scan = Scan::new(bytes);
+        let time = scan.time(self.units.time)?;
+        scan.expect(b',')?;
+        let offset = self.units.next_offset(&mut scan)?;
+        scan.expect(b',')?;
+        let size = self.units.next_size(&mut scan)?;
+        scan.expect(b',')?;
+        let op = words::next_digit(&mut scan, self.read)?;
+        scan.expect(b',')?;
+        let device = scan.device(devices, 1)?;
+        scan.end()?;
+        Some((Parsed { time, device, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
     }
 }

@@ -3,6 +3,7 @@
 use crate::error::{option, Problem, WorkloadError};
 use crate::format_options::FormatOptions;
 use crate::number::{time_ps, whole};
+use crate::scan::Scan;
 
 /// Most digits of a hexadecimal number of 64 bits.
 const HEX_DIGITS: usize = 16;
@@ -58,6 +59,18 @@ impl Units {
     pub fn offset(self, field: &'static str, text: &[u8]) -> Result<u64, Box<Problem>> {
         let value = whole(text).map_err(|e| Problem::new(field, text, e.explain("a whole number")))?;
         self.offset_of(field, text, value)
+    }
+
+    /// An address in bytes that a line of the usual kind has next.
+    #[inline]
+    pub fn next_offset(self, scan: &mut Scan) -> Option<u64> {
+        scan.number()?.checked_mul(self.address)
+    }
+
+    /// A size in bytes that a line of the usual kind has next.
+    #[inline]
+    pub fn next_size(self, scan: &mut Scan) -> Option<u64> {
+        scan.number()?.checked_mul(self.size).filter(|bytes| *bytes <= LARGEST)
     }
 
     /// A binary time stamp in picoseconds.

@@ -2,6 +2,7 @@
 
 use crate::error::{option, Problem, WorkloadError};
 use crate::format_options::FormatOptions;
+use crate::scan::Scan;
 use wordline_base::Op;
 
 /// R or W, in any case, or what is wrong.
@@ -11,6 +12,16 @@ pub(crate) fn letter(field: &'static str, text: &[u8]) -> Result<Op, Box<Problem
         [b'R' | b'r'] => Ok(Op::Read),
         [b'W' | b'w'] => Ok(Op::Write),
         _ => Err(Problem::new(field, text, "must be R or W")),
+    }
+}
+
+/// R or W, in any case, if that is next.
+#[inline]
+pub(crate) fn next_letter(scan: &mut Scan) -> Option<Op> {
+    match scan.byte()? {
+        b'R' | b'r' => Some(Op::Read),
+        b'W' | b'w' => Some(Op::Write),
+        _ => None,
     }
 }
 
@@ -45,6 +56,16 @@ pub(crate) fn digit(field: &'static str, text: &[u8], read: u8) -> Result<Op, Bo
         [byte @ (b'0' | b'1')] if *byte == read => Ok(Op::Read),
         [b'0' | b'1'] => Ok(Op::Write),
         other => Err(wrong_digit(field, other, read)),
+    }
+}
+
+/// The operation of a digit, if that is next.
+#[inline]
+pub(crate) fn next_digit(scan: &mut Scan, read: u8) -> Option<Op> {
+    match scan.byte()? {
+        byte if byte == read => Some(Op::Read),
+        b'0' | b'1' => Some(Op::Write),
+        _ => None,
     }
 }
 

@@ -1,0 +1,119 @@
+//! A stream that has a drive for itself, and that nobody measures, has a run loop of its own: all that a drive does is what it does in the
+//! general loop.
+
+use crate::common::random_drive::random_config;
+use crate::common::{chance, for_seeds, long, pick};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use wordline_base::Stream;
+use wordline_drive::run::{run_measured, Ended, Watch};
+use wordline_drive::snapshot::{self, Header};
+use wordline_drive::streams::Streams;
+use wordline_drive::Drive;
+use wordline_workload::{JobOptions, Load, LoadFile, Pace, Rw, TraceFormat, TraceOptions};
+
+/// A job of any kind; a large one reports on the way.
+fn job(large: bool, random: &mut Stream) -> JobOptions {
+    let open = chance(random, 40);
+    JobOptions {
+        rw: *pick(random, &[Rw::RandRead, Rw::RandWrite, Rw::RandRw, Rw::Write, Rw::Read, Rw::RandTrim]),
+        bs: (*pick(random, &["4k", "16k", "64k"])).into(),
+        iodepth: *pick(random, &[1, 3, 32, 300]),
+        number_ios: Some(if large { 12_000 } else { random.below(400) + 1 }),
+        rate_iops_each: open.then(|| (*pick(random, &["2000", "40000", "900000"])).to_owned()),
+        fsync: *pick(random, &[0, 0, 0, 5]),
+        fua: chance(random, 10),
+        norandommap: true,
+        thinktime_us: *pick(random, &[0.0, 0.0, 0.0, 70.0]),
+        start_delay_s: *pick(random, &[0.0, 0.0, 0.0, 0.001]),
+        runtime_s: *pick(random, &[None, None, None, Some(0.01)]),
+        ..JobOptions::default()
+    }
+}
+
+/// A trace in a file that is removed in the end; requests come together, in bursts, or long after one another.
+struct Trace(PathBuf);
+
+impl Trace {
+    fn new(seed: u64, large: bool, bytes: u64, random: &mut Stream) -> Self {
+        let path = std::env::temp_dir().join(format!("wordline-alone-{}-{seed}", std::process::id()));
+        let (mut text, mut now) = (String::new(), 0);
+        let (gap, sectors) = (*pick(random, &[0, 3000, 50_000, 2_000_000]), bytes / 512);
+        for _ in 0..if large { 9_000 } else { random.below(400) + 1 } {
+            now += if chance(random, 30) { 0 } else { random.below(gap + 1) };
+            let blocks = (random.below(64) + 1).min(sectors);
+            let first = random.below(sectors - blocks + 1);
+            writeln!(text, "{now} 0 {first} {blocks} {}", random.below(2)).expect("memory");
+        }
+        std::fs::write(&path, text).expect("the temporary directory is writable");
+        Self(path)
+    }
+
+    fn options(&self, random: &mut Stream) -> TraceOptions {
+        let asap = chance(random, 20);
+        TraceOptions {
+            file: self.0.clone(),
+            format: Some(TraceFormat::Mqsim),
+            pace: if asap { Pace::Asap } else { Pace::Timestamps },
+            iodepth: asap.then(|| *pick(random, &[1, 8])),
+            loops: *pick(random, &[1, 1, 2]),
+            ..TraceOptions::default()
+        }
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Runs a workload until so many reports; gives the end of the run, or its error, and all reports.
+fn ran(drive: &mut Drive, spec: &LoadFile, most: usize, mut streams: Streams) -> (Result<Ended, String>, Vec<String>) {
+    let load = Load::open(spec, Path::new("."), drive.logical_bytes(), 1).expect("a workload of the test");
+    let mut reports = Vec::new();
+    let mut report = |progress| {
+        reports.push(format!("{progress:?}"));
+        reports.len() < most
+    };
+    let ended = run_measured(drive, load, &mut report, Watch::default(), &mut streams);
+    (ended.map_err(|error| error.to_string()), reports)
+}
+
+#[test]
+fn a_stream_alone_is_fed_as_any_other() {
+    let (mut reported, mut interrupted, mut whole, mut refused) = (0, 0, 0, 0);
+    let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
+    for_seeds("alone", "a_stream_alone_is_fed_as_any_other", if long() { 10_000 } else { 300 }, |seed| {
+        let mut random = Stream::new(seed, "alone-test", 0);
+        let drive = random_config(&mut random).and_then(|config| Drive::new(&config, seed).ok());
+        let Some(mut alone) = drive.filter(|drive| drive.logical_bytes() >= 1 << 20) else { return refused += 1 };
+        let large = seed % if long() { 200 } else { 15 } == 7;
+        let trace = chance(&mut random, 50).then(|| Trace::new(seed, large, alone.logical_bytes(), &mut random));
+        let spec = LoadFile {
+            trace: trace.as_ref().map(|trace| trace.options(&mut random)),
+            job: if trace.is_none() { vec![job(large, &mut random)] } else { Vec::new() },
+            runtime_s: *pick(&mut random, &[None, None, None, Some(0.005)]),
+        };
+        let most = *pick(&mut random, &[1, usize::MAX]);
+        let mut other = alone.clone();
+        let ended = ran(&mut alone, &spec, most, Streams::default());
+        assert_eq!(ended, ran(&mut other, &spec, most, Streams::job_by_job()));
+        assert_eq!(alone.metrics, other.metrics);
+        assert_eq!((alone.events(), alone.now()), (other.events(), other.now()));
+        assert_eq!(alone.kernel().counters(), other.kernel().counters());
+        assert_eq!(alone.activity(), other.activity());
+        reported += ended.1.len();
+        match ended.0 {
+            Ok(Ended { interrupted: false, .. }) => {
+                whole += 1;
+                let state = |drive: &mut Drive| snapshot::to_bytes(&header, drive).expect("a drive can be saved");
+                assert!(state(&mut alone) == state(&mut other), "the states differ");
+            }
+            _ => interrupted += 1,
+        }
+    });
+    let one = std::env::var_os("WORDLINE_SEED").is_some();
+    let enough = reported > 3 && interrupted > 1 && whole > 100;
+    assert!(one || enough, "{reported} reports, {interrupted} interrupted, {whole} to their ends, {refused} refused");
+}
