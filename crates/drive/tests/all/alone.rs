@@ -84,7 +84,7 @@ fn ran(drive: &mut Drive, spec: &LoadFile, most: usize, mut streams: Streams) ->
 fn a_stream_alone_is_fed_as_any_other() {
     let (mut reported, mut interrupted, mut whole, mut refused) = (0, 0, 0, 0);
     let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
-    for_seeds("alone", "a_stream_alone_is_fed_as_any_other", if long() { 700 } else { 300 }, |seed| {
+    for_seeds("alone", "a_stream_alone_is_fed_as_any_other", if long() { 10_000 } else { 300 }, |seed| {
         let mut random = Stream::new(seed, "alone-test", 0);
         let drive = random_config(&mut random).and_then(|config| Drive::new(&config, seed).ok());
         let Some(mut alone) = drive.filter(|drive| drive.logical_bytes() >= 1 << 20) else { return refused += 1 };

@@ -52,9 +52,9 @@ impl Rests {
         rests
     }
 
-    /// When a task is asked if the host rests since `since`.
+    /// When a task is asked if the host rests since `since`; the end of time if it is not.
     fn due_of(&self, task: Task, since: Time) -> Time {
-        since.saturating_add(self.after[task.index()])
+        since.saturating_add(self.after[task.index()]).min(END_OF_TIME)
     }
 
     /// True while the host has no request in the drive, as far as the drive tells.
@@ -175,5 +175,23 @@ impl Kernel {
         let looks = |kernel: &Self, task| matches!(kernel.upkeep.occasion(task), Occasion::Cache { .. });
         let tasks = self.plan.tasks.background().filter(|&task| looks(self, task)).fold(Tasks::default(), Tasks::with);
         tasks.iter().for_each(|task| self.ask(task));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_asked_who_does_not_wait_for_a_rest() {
+        let mut rests = Rests::default();
+        rests.begin(5);
+        assert_eq!(rests.due, END_OF_TIME);
+        rests.after[Task::GC.index()] = 10;
+        rests.begin(5);
+        assert_eq!(rests.due, 15);
+        rests.go_on(15);
+        assert!(rests.is_long_enough(Task::GC));
+        assert_eq!(rests.due, END_OF_TIME, "no other task waits");
     }
 }
