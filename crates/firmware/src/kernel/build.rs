@@ -2,11 +2,11 @@
 
 use super::banks::Banks;
 use super::deadlines::Deadlines;
+use super::die::Die;
 use super::direct_merges::Lone;
 use super::dispatch::Candidates;
 use super::hold_jobs::Holding;
 use super::interrupt::Interruption;
-use super::ready::Ready;
 use super::rests::Rests;
 use super::ring::Ring;
 use super::schedule::Schedule;
@@ -15,14 +15,14 @@ use super::stage::Stage;
 use super::table::Table;
 use super::transactions::Transactions;
 use super::turns::Turns;
-use super::{Counters, Die, Kernel, PlaneUse};
+use super::{Counters, Kernel, PlaneUse};
 use crate::blocks::{Blocks, Sizes};
 use crate::buffer::Buffer;
 use crate::logs::{Logs, LotSeat, Zone};
 use crate::lots::Lots;
 use crate::map::Map;
 use crate::mover::Jobs;
-use crate::ops::{Fifo, Slab, NONE};
+use crate::ops::{Fifo, Slab};
 use crate::policy::collect::Destination;
 use crate::policy::guest::failed;
 use crate::policy::mapping::LogRule;
@@ -30,12 +30,12 @@ use crate::policy::placement::{Constraint, PlacementConfig};
 use crate::raid::{groups, Parity};
 use crate::shadow::Shadow;
 use crate::space::Space;
-use crate::task::{Class, Tasks, CLASSES, ROWS};
+use crate::task::{Tasks, CLASSES, ROWS};
 use crate::{ConfigError, FirmwareConfig};
 use std::collections::VecDeque;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, Time};
-use wordline_flash::{Command, Flash, Kind, MAX_PLANES};
+use wordline_flash::{Command, Flash, Kind};
 
 impl Kernel {
     /// An empty drive's firmware. `buffer_units` writes are acknowledged before they are in flash; `verify` keeps a shadow disk.
@@ -63,20 +63,6 @@ impl Kernel {
             slc_programs: geometry.slc_pages_per_block,
             units_per_program: plan.units_per_program,
             units_per_page: plan.units_per_page,
-        };
-        let idle = Die {
-            busy: false,
-            queued: false,
-            class: Class::HOST_READ,
-            count: 0,
-            pages: [NONE; MAX_PLANES],
-            collector_end: 0,
-            since: 0,
-            collections: 0,
-            counted: END_OF_TIME,
-            mixed: false,
-            waiting: Ready::NOTHING,
-            occupied: [0; CLASSES],
         };
         let upkeep = config.upkeep.build(&build)?;
         let rests = Rests::new(&upkeep, collect.rest(), collect.schedule().is_some_and(|rule| rule.uses_rests()));
@@ -201,7 +187,7 @@ impl Kernel {
             shared_waiting: [0; ROWS],
             shared_count: 0,
             shared_dirty: false,
-            dies: vec![idle; geometry.dies() as usize],
+            dies: vec![Die::default(); geometry.dies() as usize],
             candidates: Candidates::default(),
             busy: 0,
             command: Command::new(Kind::Read),

@@ -29,6 +29,7 @@ mod complete;
 mod copy;
 mod counters;
 mod deadlines;
+mod die;
 mod direct;
 mod direct_merges;
 mod direct_runs;
@@ -99,18 +100,18 @@ use crate::policy::victim::VictimPolicy;
 use crate::raid::Parity;
 use crate::shadow::Shadow;
 use crate::space::{Space, Stream};
-use crate::task::{Class, Task, Tasks, CLASSES, ROWS};
+use crate::task::{Class, Tasks, ROWS};
 use crate::Plan;
 use after::After;
 use around::Arounds;
 use banks::Banks;
 use deadlines::Deadlines;
+use die::Die;
 use direct_merges::Lone;
 use dispatch::Candidates;
 use hold_jobs::Holding;
 use interrupt::Interruption;
 use processor::Cores;
-use ready::Ready;
 use rests::Rests;
 use ring::Ring;
 use schedule::Schedule;
@@ -123,9 +124,8 @@ use table::Table;
 use transactions::Transactions;
 use turns::Turns;
 use wishes::Wishes;
-use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
-use wordline_flash::{Command, Flash, Progress, MAX_PLANES};
+use wordline_flash::{Command, Flash, Progress};
 
 pub use account::{Account, Way};
 pub use banks::{BankCounts, BankUse};
@@ -153,47 +153,6 @@ pub struct HostDone {
     pub bytes: u32,
     /// True if the operation waited for a die held by GC.
     pub gc_affected: bool,
-}
-
-/// Current work of a die, and what waits for it.
-#[derive(Clone, Debug)]
-struct Die {
-    busy: bool,
-    queued: bool,
-    class: Class,
-    count: u8,
-    pages: [u32; MAX_PLANES],
-    /// When GC last let go of it.
-    collector_end: Time,
-    /// When its command began.
-    since: Time,
-    /// Victim blocks of GC in its planes.
-    collections: u32,
-    /// Until when the use of its planes by collections is counted; the end of time if none is under way.
-    counted: Time,
-    /// True if its command has operations of several tasks.
-    mixed: bool,
-    /// Its queues that are not empty.
-    waiting: Ready,
-    /// How long it was busy, by class.
-    occupied: [Time; CLASSES],
-}
-
-impl Die {
-    /// It begins a command of a class.
-    #[inline(always)]
-    fn begin(&mut self, class: Class, now: Time) {
-        (self.busy, self.class, self.since) = (true, class, now);
-        self.count_from(class, now);
-    }
-
-    /// With the first command of GC, the use of its planes counts.
-    #[inline(always)]
-    fn count_from(&mut self, class: Class, now: Time) {
-        if class.task() == Task::GC && self.collections > 0 && self.counted == END_OF_TIME {
-            self.counted = now;
-        }
-    }
 }
 
 /// Where the chosen operation waits.

@@ -371,13 +371,12 @@ impl Kernel {
                 if fifo.head == NONE {
                     continue;
                 }
-                let plane = if fifo.len < self.plan.units_per_program.max(self.row_units) {
+                if fifo.len < self.plan.units_per_program.max(self.row_units) {
                     return None;
-                } else {
-                    self.best_plane(die, stream_of(class))?
-                };
+                }
+                let plane = self.best_plane(die, stream_of(class))?;
                 several |= found.is_some();
-                let sequence = self.slab.get(fifo.head).sequence;
+                let sequence = fifo.oldest(&self.slab);
                 if sequence < oldest {
                     (oldest, found) = (sequence, Some((class, Waits::Shared(index, plane))));
                 }
