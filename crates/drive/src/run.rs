@@ -127,6 +127,16 @@ impl Feed {
         Ok(())
     }
 
+    /// The same for a drive, which is told of it: some events will come before it.
+    #[inline(always)]
+    fn advance_for<D: Device>(&mut self, drive: &D) -> Result<(), RunError> {
+        self.advance()?;
+        if let Some(next) = &self.head {
+            drive.expect(next);
+        }
+        Ok(())
+    }
+
     #[inline(never)]
     fn advance_slowly(&mut self) -> Result<(), RunError> {
         self.head = self.stream.next()?;
@@ -553,11 +563,7 @@ fn submit<D: Device, W: Watcher<D>>(
             if streams.active() {
                 streams.submitted(index, ready, feed.in_flight);
             }
-            feed.advance()?;
-            if let Some(next) = &feed.head {
-                // Some events will come before it.
-                drive.expect(next);
-            }
+            feed.advance_for(drive)?;
         }
         if let Some(end) = feed.lasts {
             if end > drive.now() {

@@ -61,11 +61,7 @@ pub(super) fn feed<D: Device>(drive: &mut D, feed: &mut Feed, steps: &mut u32) -
             break;
         }
         feed.in_flight += 1;
-        feed.advance()?;
-        if let Some(next) = &feed.head {
-            // Some events will come before it.
-            drive.expect(next);
-        }
+        feed.advance_for(drive)?;
     }
     Ok(())
 }
