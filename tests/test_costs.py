@@ -1,8 +1,8 @@
 """What a request costs, in instructions and events, against recorded figures.
 
-The figures are of the cases of ``make bench``, on a small drive, those of replay on their own: the difference of two runs of
-different length, a request. Events are the same on every machine. Instructions depend on the compiler too, so they are recorded with its
-version.
+The figures are of the cases of ``make bench``, on a small drive, those of replay on their own: the difference of two
+runs of different length, a request. Events are the same on every machine. Instructions depend on the compiler too, so
+they are recorded with its version.
 """
 
 from __future__ import annotations
