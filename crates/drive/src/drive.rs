@@ -424,7 +424,7 @@ impl Drive {
     #[inline(always)]
     pub fn submit(&mut self, at: Time, request: Request) -> Result<u32, SubmitError> {
         self.fits(&request)?;
-        let Request { offset, arrival, .. } = request;
+        let arrival = request.arrival;
         if at < self.now || arrival > at {
             return Err(SubmitError::OutOfTime { arrival, at, now: self.now });
         }
@@ -435,21 +435,36 @@ impl Drive {
         if self.minds_requests {
             self.note_coming(slot);
         }
-        // A write without a buffer soon replaces what is there; its map entry has been asked for before, mostly.
-        if request.op == Op::Write && !self.buffers {
-            self.kernel.expect_overwrite(self.unit_at(offset).0);
-        } else {
-            self.expect(&request);
+        // Its map entries have been asked for before, mostly. A write that goes to a buffer replaces what is there much later, and one unit
+        // that is read needs little behind its entry.
+        let overwrites = request.op == Op::Write;
+        let asks =
+            if overwrites { !self.buffers } else { request.bytes > self.plan.unit_bytes || self.kernel.has_table() };
+        if asks {
+            let (first, last) = self.ends_of(&request);
+            self.kernel.expect_access(first, last, overwrites);
         }
         let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
         self.queue.push_in_row(time, ARRIVE, slot);
         Ok(slot)
     }
 
-    /// Tells that a request will be submitted, so that the map entry of its first unit is at hand then.
+    /// Tells that a request will be submitted, so that its map entries are at hand then.
     #[inline(always)]
     pub(crate) fn expect(&self, request: &Request) {
-        self.kernel.expect(self.unit_at(request.offset).0);
+        let (first, last) = self.ends_of(request);
+        self.kernel.expect_all(first, last);
+    }
+
+    /// The first and the last unit of a request's bytes.
+    #[inline(always)]
+    fn ends_of(&self, request: &Request) -> (u32, u32) {
+        let Request { offset, bytes, .. } = *request;
+        let (first, skip) = self.unit_at(offset);
+        if skip + u64::from(bytes) <= u64::from(self.plan.unit_bytes) {
+            return (first, first);
+        }
+        (first, self.unit_at(offset.saturating_add(u64::from(bytes) - 1)).0)
     }
 
     /// The unit of a byte, and the bytes before it there.

@@ -12,6 +12,9 @@ use wordline_base::SharedVec;
 /// A place for a unit: block x units per block + page x units per page + position in the page.
 pub type Place = u32;
 
+/// Entries of the forward or reverse map in a cache line.
+const ENTRIES_PER_LINE: u32 = 16;
+
 /// Forward map, reverse map and validity. Copies share what neither has changed, if it was shared before.
 #[derive(Clone, Debug)]
 pub struct Map {
@@ -62,6 +65,20 @@ impl Map {
     #[inline]
     pub fn expect(&self, unit: u32) {
         self.forward.expect(unit as usize);
+    }
+
+    /// Asks for the entries of consecutive units before they are needed.
+    #[inline]
+    pub fn expect_all(&self, units: std::ops::RangeInclusive<u32>) {
+        let last = *units.end();
+        self.forward.expect(last as usize);
+        units.step_by(ENTRIES_PER_LINE as usize).for_each(|unit| self.forward.expect(unit as usize));
+    }
+
+    /// Asks for the units of the places that come after those of a place's cache line: what empties a block will look there.
+    #[inline]
+    pub fn expect_after(&self, place: Place) {
+        self.reverse.expect((place + ENTRIES_PER_LINE) as usize);
     }
 
     /// Asks for what is needed when the unit in a place is overwritten.

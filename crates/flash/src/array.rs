@@ -634,6 +634,13 @@ impl Flash {
         self.packages[package as usize].cells().record(die, page.plane, page.block)
     }
 
+    /// Asks for the NAND's own record of a block of a die before it is needed.
+    #[inline]
+    pub fn expect(&self, die: u32, plane: u32, block: u32) {
+        let Seat { package, die, .. } = self.seats[die as usize];
+        self.packages[package as usize].cells().expect(die, plane, block);
+    }
+
     /// The NAND's own records of all blocks, by their numbers in the drive.
     pub fn block_records(&self) -> impl Iterator<Item = &wordline_nand::cells::BlockRecord> {
         self.packages.iter().flat_map(|package| package.cells().records())

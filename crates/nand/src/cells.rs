@@ -5,6 +5,7 @@
 
 use crate::geometry::{PackageGeometry, PageAddress};
 use serde::{Deserialize, Serialize};
+use wordline_base::prefetch;
 
 /// A violation of a rule of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -324,6 +325,12 @@ impl Cells {
         assert!(die < self.geometry.dies && plane < self.geometry.planes && block < self.geometry.blocks);
         let index = self.index(die, plane, block);
         self.blocks[index].reads = reads;
+    }
+
+    /// Asks for the record of a block before it is needed.
+    #[inline]
+    pub fn expect(&self, die: u32, plane: u32, block: u32) {
+        prefetch(&self.blocks, self.index(die, plane, block));
     }
 
     fn index(&self, die: u32, plane: u32, block: u32) -> usize {

@@ -411,6 +411,8 @@ impl Kernel {
         let (mut last, mut next, mut units) = (NONE, first, 0);
         while units < most {
             let op = self.slab.get(next);
+            // All entries are asked for before the first one changes.
+            self.map.expect(op.unit);
             let goes =
                 if class.moves() { self.map.is_valid(op.source) } else { op.units > 0 && op.role != Role::Merge };
             if !goes {

@@ -372,10 +372,11 @@ impl Kernel {
         state.on_the_way += units;
         state.unread -= units;
         self.jobs.read_queued(slot);
-        // The units move in a moment.
+        // The units move in a moment, and those of the pages that follow soon after them.
+        self.map.expect_after(place);
         let mut next = Some(place);
         while let Some(place) = next {
-            self.map.expect(self.map.unit_at(place));
+            self.expect_moved(self.map.unit_at(place));
             next = self.map.next_valid(place + 1, page + units_per_page);
         }
         units

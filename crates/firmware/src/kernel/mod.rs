@@ -17,6 +17,7 @@
 
 mod account;
 mod after;
+mod ahead;
 mod around;
 mod attend;
 mod audit;
@@ -547,34 +548,6 @@ impl Kernel {
     #[inline]
     pub fn done(&mut self) -> &mut Vec<HostDone> {
         &mut self.done
-    }
-
-    /// Tells that a unit will soon be read or written, so that its map entry is at hand then.
-    #[inline]
-    pub fn expect(&self, unit: u32) {
-        self.map.expect(unit);
-    }
-
-    /// Tells that a unit will soon be overwritten, when its map entry is at hand.
-    #[inline]
-    pub fn expect_overwrite(&self, unit: u32) {
-        if let Some(place) = self.map.place(unit) {
-            self.map.expect_overwrite(place);
-            self.blocks.expect(self.units_per_block.quotient(place));
-        }
-    }
-
-    /// The same a little later, when what was asked for then is at hand.
-    #[inline]
-    pub fn expect_overwrite_soon(&self, unit: u32) {
-        if let Some(place) = self.map.place(unit) {
-            self.blocks.expect_neighbours(self.units_per_block.quotient(place));
-        }
-    }
-
-    /// Tells that all units will be written.
-    pub fn expect_filling(&mut self) {
-        self.map.expect_filling();
     }
 
     /// Starts commands on idle dies and ends untimed commands, until nothing changes.

@@ -287,6 +287,7 @@ impl Kernel {
         job.unread -= 1;
         self.jobs.read_queued(slot);
         self.map.expect(self.map.unit_at(place));
+        self.map.expect_after(place);
         1
     }
 
@@ -337,7 +338,6 @@ impl Kernel {
         self.now = now;
         self.counters.host_units += u64::from(units.end - units.start);
         for unit in units {
-            self.expect_overwrite(unit);
             let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
             self.queue_where_placed(FlashOp {
                 class: Class::HOST_WRITE,

@@ -19,7 +19,7 @@ use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, Task};
 use crate::Plan;
 use std::ops::Range;
-use wordline_base::Divisor;
+use wordline_base::{prefetch, Divisor};
 
 /// What is under way for a map unit.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,6 +91,21 @@ impl Table {
     #[inline]
     fn map_unit(&self, unit: u32) -> u32 {
         self.entries.quotient(unit)
+    }
+
+    /// Asks for what is kept about the map unit with the entry of a unit of the host.
+    #[inline]
+    pub fn expect(&self, unit: u32, mapping: &MappingPolicy) {
+        let map_unit = self.map_unit(unit);
+        prefetch(&self.states, map_unit as usize);
+        prefetch(&self.waiting, map_unit as usize);
+        mapping.expect_entry(map_unit);
+    }
+
+    /// The same a little later, when what was asked for then is at hand.
+    #[inline]
+    pub fn expect_soon(&self, unit: u32, mapping: &MappingPolicy) {
+        mapping.expect_entry_soon(self.map_unit(unit));
     }
 
     /// The units of the host whose entries a map unit has.

@@ -13,6 +13,7 @@ use crate::policy::{About, Build};
 use crate::ConfigError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wordline_base::prefetch;
 
 pub(crate) const ABOUT: About = About {
     summary: "page mapping whose table lies in flash: memory holds the map units (of unit_kib) that were used last",
@@ -237,6 +238,16 @@ impl Mapping for Cached {
 
     fn entries(&self) -> Option<u32> {
         Some(self.unit_bytes / ENTRY_BYTES)
+    }
+
+    fn expect_entry(&self, map_unit: u32) {
+        prefetch(&self.line_of, map_unit as usize);
+    }
+
+    fn expect_entry_soon(&self, map_unit: u32) {
+        if let Some(at) = self.line(map_unit) {
+            prefetch(&self.lines, at as usize);
+        }
     }
 
     fn use_entry(&mut self, map_unit: u32) -> bool {

@@ -66,6 +66,12 @@ pub trait Mapping {
     fn entries(&self) -> Option<u32> {
         self.zones().map(Zones::entries)
     }
+    /// An entry of a map unit will be used soon: asks the processor for what is kept about it.
+    #[inline]
+    fn expect_entry(&self, _map_unit: u32) {}
+    /// The same a little later, when what was asked for then is at hand.
+    #[inline]
+    fn expect_entry_soon(&self, _map_unit: u32) {}
     /// An entry of a map unit is used; true if memory has it.
     fn use_entry(&mut self, map_unit: u32) -> bool {
         self.zones_mut().is_none_or(|zones| zones.used(map_unit))
@@ -130,6 +136,8 @@ policies! {
     methods {
         fn unit_bytes(self: &Self) -> u32;
         fn entries(self: &Self) -> Option<u32>;
+        fn expect_entry(self: &Self, map_unit: u32) -> ();
+        fn expect_entry_soon(self: &Self, map_unit: u32) -> ();
         fn use_entry(self: &mut Self, map_unit: u32) -> bool;
         fn change_entry(self: &mut Self, map_unit: u32) -> bool;
         fn admit(self: &mut Self, map_unit: u32, changed: bool) -> Option<Evicted>;

@@ -1,0 +1,97 @@
+//! What will be needed soon, asked for in time: map entries, and the records that they lead to.
+//!
+//! The tables of a large drive lie in no cache that is near, and what leads to what is only known when the first has come. So a request
+//! asks for its map entries when it is known to come, and for the records behind them when it is submitted. Nothing changes by that
+//! but the time a run takes.
+
+use super::Kernel;
+
+/// Units of a request that are asked for, at most.
+const MOST: u32 = 64;
+
+impl Kernel {
+    /// Tells that a unit will soon be read or written, so that its map entry is at hand then.
+    #[inline]
+    pub fn expect(&self, unit: u32) {
+        self.map.expect(unit);
+    }
+
+    /// The same for all units from the first to the last.
+    #[inline(always)]
+    pub fn expect_all(&self, first: u32, last: u32) {
+        if first == last {
+            self.map.expect(first);
+        } else {
+            self.map.expect_all(first..=last.min(first.saturating_add(MOST)));
+        }
+        if let Some(table) = &self.table {
+            table.expect(first, &self.mapping);
+        }
+    }
+
+    /// True if the mapping keeps its table in flash, so that each request looks for map units.
+    #[inline(always)]
+    pub fn has_table(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// Tells that a unit will soon move.
+    #[inline]
+    pub(super) fn expect_moved(&self, unit: u32) {
+        self.map.expect(unit);
+        if let Some(table) = &self.table {
+            table.expect(unit, &self.mapping);
+        }
+    }
+
+    /// Tells that the units from the first to the last will soon be read or overwritten, when their map entries are at hand.
+    #[inline(always)]
+    pub fn expect_access(&self, first: u32, last: u32, overwrites: bool) {
+        let most = last.min(first.saturating_add(MOST));
+        if overwrites {
+            (first..=most).for_each(|unit| self.expect_overwrite(unit));
+        } else {
+            (first..=most).for_each(|unit| self.expect_read(unit));
+        }
+        if let Some(table) = &self.table {
+            table.expect_soon(first, &self.mapping);
+        }
+    }
+
+    /// Tells that a unit will soon be read, when its map entry is at hand.
+    #[inline]
+    fn expect_read(&self, unit: u32) {
+        if let Some(place) = self.map.place(unit) {
+            let block = self.units_per_block.quotient(place);
+            let plane = self.blocks_per_plane.quotient(block);
+            let die = self.planes_per_die.quotient(plane);
+            self.flash.expect(
+                die,
+                plane - die * self.planes_per_die.get(),
+                block - plane * self.blocks_per_plane.get(),
+            );
+        }
+    }
+
+    /// Tells that a unit will soon be overwritten, when its map entry is at hand.
+    #[inline]
+    pub fn expect_overwrite(&self, unit: u32) {
+        if let Some(place) = self.map.place(unit) {
+            self.map.expect_overwrite(place);
+            self.blocks.expect(self.units_per_block.quotient(place));
+        }
+    }
+
+    /// The same a little later, when what was asked for then is at hand.
+    #[inline]
+    pub fn expect_overwrite_soon(&self, unit: u32) {
+        if let Some(place) = self.map.place(unit) {
+            self.blocks.expect_neighbours(self.units_per_block.quotient(place));
+        }
+    }
+
+    /// Tells that all units will be written.
+    pub fn expect_filling(&mut self) {
+        self.map.expect_filling();
+    }
+}
