@@ -59,11 +59,26 @@ fn top_of(bucket: usize) -> u64 {
 impl Histogram {
     /// A quantile is too large by at most this share of itself, and never too small.
     pub const ERROR: f64 = 1.0 / SUB as f64;
+    /// Buckets of an octave.
+    pub const OCTAVE: usize = SUB;
+
+    /// The bucket of a value, of any histogram. Buckets of two octaves next to each other are [`Histogram::OCTAVE`] apart.
+    #[inline]
+    #[must_use]
+    pub fn bucket_of(value: u64) -> usize {
+        bucket_of(value)
+    }
 
     /// Records one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        let bucket = bucket_of(value);
+        self.record_in(bucket_of(value), value);
+    }
+
+    /// Records one value whose bucket is known.
+    #[inline]
+    pub fn record_in(&mut self, bucket: usize, value: u64) {
+        debug_assert_eq!(bucket, bucket_of(value), "the bucket is that of the value");
         if bucket >= self.buckets.len() {
             self.buckets.resize(bucket + 1, 0);
         }

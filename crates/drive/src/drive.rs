@@ -368,7 +368,19 @@ impl Drive {
     #[inline]
     #[must_use]
     pub fn has_slot(&self, stream: u16) -> bool {
-        !self.free_slots[usize::from(stream) % self.free_slots.len()].is_empty()
+        !self.free_slots[self.queue_of(stream)].is_empty()
+    }
+
+    /// The host's queue of a stream.
+    #[inline(always)]
+    fn queue_of(&self, stream: u16) -> usize {
+        let (stream, queues) = (usize::from(stream), self.free_slots.len());
+        // Mostly it has a queue of its own, and a division takes long.
+        if stream < queues {
+            stream
+        } else {
+            stream % queues
+        }
     }
 
     /// Prepares for forks: copies, and drives that [adopt](Drive::adopt) its state, then share its maps, and keep only the parts of
@@ -428,7 +440,7 @@ impl Drive {
         if at < self.now || arrival > at {
             return Err(SubmitError::OutOfTime { arrival, at, now: self.now });
         }
-        let queue = usize::from(request.stream) % self.free_slots.len();
+        let queue = self.queue_of(request.stream);
         let slot = self.free_slots[queue].pop().ok_or(SubmitError::QueueFull)?;
         self.now = at;
         self.slots[slot as usize] = Slot { request, submitted: at, ..Slot::default() };

@@ -69,13 +69,15 @@ impl Default for Interval {
 
 /// The class of a latency.
 pub(crate) fn latency_bucket(latency: Time) -> usize {
-    // In quarters of the smallest octave, so that the two bits below the leading one choose the quarter.
-    let quarters = latency >> 18;
-    if quarters < 4 {
-        return 0;
-    }
-    let octave = quarters.ilog2() - 2;
-    ((octave as usize) * 4 + (quarters >> octave & 3) as usize + 1).min(LATENCY_BUCKETS - 1)
+    class_of(Histogram::bucket_of(latency))
+}
+
+/// The class of the latencies of a bucket of histograms: these divide octaves, too, but into more parts.
+#[inline]
+fn class_of(bucket: usize) -> usize {
+    // The quarter of an octave that begins with the first class but one: 2^20 ps.
+    const FIRST: usize = 4 * (20 - Histogram::OCTAVE.ilog2() as usize + 1);
+    (bucket / (Histogram::OCTAVE / 4)).saturating_sub(FIRST - 1).min(LATENCY_BUCKETS - 1)
 }
 
 /// Upper end of a class, in picoseconds.
@@ -343,7 +345,8 @@ impl Metrics {
     pub(crate) fn record(&mut self, now: Time, request: &Measured, programs: u64, host_units: u64, free: u32) {
         let op = request.op as usize;
         self.end = now;
-        self.by_size[op][usize::from(request.bytes > SMALL)].record(request.latency);
+        let bucket = Histogram::bucket_of(request.latency);
+        self.by_size[op][usize::from(request.bytes > SMALL)].record_in(bucket, request.latency);
         if request.waiting > 0 {
             self.waiting_sum += u128::from(request.waiting);
             self.waiting_max = self.waiting_max.max(request.waiting);
@@ -351,7 +354,7 @@ impl Metrics {
         self.bytes[op] += u64::from(request.bytes);
         if request.gc_affected {
             self.gc_affected += 1;
-            self.affected_latency[op].record(request.latency);
+            self.affected_latency[op].record_in(bucket, request.latency);
         }
         let (programs_before, units_before) = (self.programs_seen, self.host_units_seen);
         self.programs_seen = programs;
@@ -361,7 +364,7 @@ impl Metrics {
         interval.bytes[op] += u64::from(request.bytes);
         interval.latency_sum[op] += request.latency;
         interval.latency_max[op] = interval.latency_max[op].max(request.latency);
-        interval.buckets[op][latency_bucket(request.latency)] += 1;
+        interval.buckets[op][class_of(bucket)] += 1;
         interval.programs += programs - programs_before;
         interval.host_units += host_units - units_before;
         interval.free_blocks = interval.free_blocks.min(free);

@@ -128,7 +128,7 @@ impl Drive {
     #[inline]
     pub(super) fn finish(&mut self, slot: u32) -> Result<(), Fault> {
         let Slot { request, submitted, gc_affected, .. } = self.slots[slot as usize];
-        let queue = usize::from(request.stream) % self.free_slots.len();
+        let queue = self.queue_of(request.stream);
         self.free_slots[queue].push(slot);
         self.in_service -= 1;
         if self.minds_requests {

@@ -92,34 +92,87 @@ fn work(drive: &mut Drive, random: &mut Stream) {
     drive.drain().expect("the drive comes to rest");
 }
 
+/// The same for drives whose pages have one unit, and whose programs and moves go straight page by page.
+fn random_drive_of_pages(random: &mut Stream) -> String {
+    let mut pick = |of: &[&'static str]| *pick(random, of);
+    format!(
+        r#"
+        geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = 1, planes_per_die = {},
+                      blocks_per_plane = {}, pages_per_block = {}, page_kib = 16 }}
+        nand = {{ read_us = {}, program_us = [150.0, 800.0], erase_us = 2000.0 }}
+        capacity = {{ raw_over_logical = {} }}
+        mapping = {{ policy = "page", unit_kib = 16 }}
+        placement = {{ policy = "static", order = "{}" }}
+        collect = {{ policy = "on-demand", scope = "plane" }}
+        victim = {{ policy = "{}" }}
+        pack = {{ policy = {} }}
+        buffer = {{ policy = {} }}
+        queue = {{ queues = 1, depth = 32 }}
+        verify = {{ shadow = {} }}
+        "#,
+        pick(&["1", "2", "3"]),
+        pick(&["1", "2"]),
+        pick(&["1", "2", "2", "4"]),
+        pick(&["24", "32", "40"]),
+        pick(&["6", "12", "24"]),
+        pick(&["20.0", "[20.0, 60.0]"]),
+        pick(&["1.4", "1.6", "2.2"]),
+        pick(&["CWDP", "PDWC"]),
+        pick(&["greedy", "greedy", "random"]),
+        pick(&["\"none\"", "\"planes\"", "\"planes\", window = 1", "\"planes\", within_request = true"]),
+        pick(&["\"none\"", "\"none\"", "\"fifo\", capacity_kib = 512"]),
+        pick(&["false", "true"]),
+    )
+}
+
+/// A drive that has worked with and without the straight ways, which changed nothing; none if there is no such drive.
+fn worked_alike(text: &str, seed: u64) -> Option<Drive> {
+    let drive = from_text("small", text).ok().and_then(|config| Drive::new(&config, seed).ok());
+    let mut fast = drive?;
+    // Collections come with an aged drive.
+    let steps = PreconditionConfig { fill: true, overwrites: 1.0, ..PreconditionConfig::default() };
+    precondition(&mut fast, &steps, seed, &mut |_| true).expect("no rule is broken");
+    let mut slow = fast.clone();
+    slow.avoid_straight();
+    assert!(!slow.kernel().is_straight() && !slow.kernel().is_straight_in_moves());
+    assert!(!slow.kernel().is_straight_in_pages());
+    for drive in [&mut fast, &mut slow] {
+        drive.start_measuring();
+        work(drive, &mut Stream::new(seed, "straight-test", 1));
+    }
+    assert_eq!(fast.metrics, slow.metrics);
+    assert_eq!((fast.events(), fast.now()), (slow.events(), slow.now()));
+    assert_eq!(fast.kernel().counters(), slow.kernel().counters());
+    assert_eq!(fast.kernel().plane_use(), slow.kernel().plane_use());
+    let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
+    let state = |drive: &mut Drive| snapshot::to_bytes(&header, drive).expect("a drive can be saved");
+    assert!(state(&mut fast) == state(&mut slow), "the states differ");
+    Some(fast)
+}
+
 #[test]
 fn operations_that_go_straight_change_nothing() {
     let (mut straight, mut moves, mut others, mut refused) = (0, 0, 0, 0);
-    let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
     for_seeds("straight", "operations_that_go_straight_change_nothing", if long() { 10_000 } else { 600 }, |seed| {
         let text = random_drive(&mut Stream::new(seed, "straight-test", 0));
-        let drive = from_text("small", &text).ok().and_then(|config| Drive::new(&config, seed).ok());
-        let Some(mut fast) = drive else { return refused += 1 };
-        // Collections come with an aged drive.
-        let steps = PreconditionConfig { fill: true, overwrites: 1.0, ..PreconditionConfig::default() };
-        precondition(&mut fast, &steps, seed, &mut |_| true).expect("no rule is broken");
-        let mut slow = fast.clone();
-        slow.avoid_straight();
-        assert!(!slow.kernel().is_straight() && !slow.kernel().is_straight_in_moves());
+        let Some(fast) = worked_alike(&text, seed) else { return refused += 1 };
         *if fast.kernel().is_straight() { &mut straight } else { &mut others } += 1;
-        for drive in [&mut fast, &mut slow] {
-            drive.start_measuring();
-            work(drive, &mut Stream::new(seed, "straight-test", 1));
-        }
         moves += u32::from(fast.kernel().is_straight_in_moves() && fast.kernel().counters().collections() > 0);
-        assert_eq!(fast.metrics, slow.metrics);
-        assert_eq!((fast.events(), fast.now()), (slow.events(), slow.now()));
-        assert_eq!(fast.kernel().counters(), slow.kernel().counters());
-        assert_eq!(fast.kernel().plane_use(), slow.kernel().plane_use());
-        let state = |drive: &mut Drive| snapshot::to_bytes(&header, drive).expect("a drive can be saved");
-        assert!(state(&mut fast) == state(&mut slow), "the states differ");
     });
     let one = std::env::var_os("WORDLINE_SEED").is_some();
     let enough = straight > 40 && moves > 10 && others > 30;
     assert!(one || enough, "{straight} straight, {moves} of them in moves, {others} others, {refused} refused");
+}
+
+#[test]
+fn pages_that_go_straight_change_nothing() {
+    let (mut pages, mut others) = (0, 0);
+    for_seeds("straight", "pages_that_go_straight_change_nothing", if long() { 2_000 } else { 60 }, |seed| {
+        let text = random_drive_of_pages(&mut Stream::new(seed, "straight-test-pages", 0));
+        let by_page = worked_alike(&text, seed)
+            .is_some_and(|fast| fast.kernel().is_straight_in_pages() && fast.kernel().counters().collections() > 0);
+        *if by_page { &mut pages } else { &mut others } += 1;
+    });
+    let one = std::env::var_os("WORDLINE_SEED").is_some();
+    assert!(one || pages > 40, "{pages} page by page, {others} others");
 }

@@ -167,6 +167,7 @@ impl Kernel {
             lone: Lone::default(),
             straight: false,
             straight_moves: false,
+            straight_pages: false,
             avoids_straight: false,
             avoids_short: false,
             straight_by_stage: false,

@@ -8,9 +8,9 @@
 //! that name. Dies in cache mode (`sequence`) or with suspension (`interrupt`) need attention between start and end of
 //! a command (`attend`). `account` keeps the time of operations, and `drain` the causes of waits for the write buffer.
 //! `direct` does the usual cases of untimed writes at less cost, with the same state (beside log blocks `direct_merges` and
-//! `direct_runs`); `straight` those of plain reads, `straight_moves` those of programs and GC, and `staged` and `staged_moves` those of both that pass a
-//! commit stage; `stretches` makes consecutive
-//! units of a write one operation.
+//! `direct_runs`); `straight` those of plain reads, `straight_moves` those of programs and GC (`straight_pages` where a page has one
+//! unit), and `staged` and `staged_moves` those of both that pass a commit stage; `stretches` makes consecutive units of a write one
+//! operation.
 //!
 //! The state of host and GC changes when an operation is *issued*. A die executes its commands in order, so data looked
 //! up later are in place by the time the die serves the read.
@@ -67,6 +67,7 @@ mod standing;
 mod steer;
 mod straight;
 mod straight_moves;
+mod straight_pages;
 mod stretches;
 mod table;
 mod tags;
@@ -312,6 +313,9 @@ pub struct Kernel {
     /// True if programs and moves of GC may go straight.
     #[serde(skip)]
     straight_moves: bool,
+    /// True if they may go straight page by page.
+    #[serde(skip)]
+    straight_pages: bool,
     /// True if plain reads may go straight through processors and the commit stage.
     #[serde(skip)]
     straight_by_stage: bool,

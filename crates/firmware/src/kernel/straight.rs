@@ -40,6 +40,7 @@ impl Kernel {
     pub(super) fn find_ways(&mut self) {
         self.straight = self.goes_straight();
         self.straight_moves = self.moves_straight();
+        self.straight_pages = self.moves_pages();
         self.straight_by_stage = self.goes_straight_by_stage();
     }
 

@@ -25,9 +25,9 @@ const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
 
 /// What a die leaves when its command has ended.
-struct Left {
+pub(super) struct Left {
     /// The first operations of so many pages.
-    pages: [u32; MAX_PLANES],
+    pub(super) pages: [u32; MAX_PLANES],
     count: usize,
     /// When GC had let go of the die before.
     collector_end: Time,
@@ -72,9 +72,12 @@ impl Kernel {
         if !self.straight_moves {
             return Ok(false);
         }
+        let by_page = self.straight_pages && self.dies[die as usize].count == 1;
         match class {
             Class::HOST_READ => self.end_reads(die),
             Class::HOST_WRITE => self.end_program(die),
+            GC_READ if by_page => self.end_page_read(die),
+            GC_WRITE if by_page => self.end_moved_page(die),
             GC_READ => self.end_moved_read(die),
             GC_WRITE => self.end_moved_program(die),
             _ => return Ok(false),
@@ -90,7 +93,7 @@ impl Kernel {
 
     /// A die is idle again after a command of a class: counts its time; gives the operations of the command.
     #[inline(always)]
-    fn leave_die(&mut self, die: u32, class: Class) -> Left {
+    pub(super) fn leave_die(&mut self, die: u32, class: Class) -> Left {
         let now = self.now;
         let state = &mut self.dies[die as usize];
         let left = Left { pages: state.pages, count: usize::from(state.count), collector_end: state.collector_end };
@@ -246,7 +249,7 @@ impl Kernel {
 
     /// Units of a job of GC have reached their new places, or need none any more: as [`Kernel::arrived`].
     #[inline(always)]
-    fn move_on_straight(&mut self, slot: u32, units: u32) {
+    pub(super) fn move_on_straight(&mut self, slot: u32, units: u32) {
         self.jobs.get_mut(slot).on_the_way -= units;
         loop {
             let job = self.jobs.get(slot);
@@ -372,8 +375,18 @@ impl Kernel {
     }
 
     /// As [`Kernel::dispatch`], where mostly reads and writes of host and GC wait, each for a plane.
+    #[inline(always)]
+    fn dispatch_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        if self.straight_pages {
+            self.dispatch_page(die, queue)
+        } else {
+            self.dispatch_pages(die, queue)
+        }
+    }
+
+    /// The same where several units may fill a page, or pages share a command.
     #[inline(never)]
-    pub(super) fn dispatch_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+    fn dispatch_pages(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let state = &self.dies[die as usize];
         if state.busy {
             return Ok(());
@@ -382,7 +395,19 @@ impl Kernel {
             self.dispatch(die, queue)?;
             return Ok(());
         };
-        let Some((class, plane)) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
+        let Some(oldest) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
+        self.dispatch_oldest(die, oldest, waiting, queue)
+    }
+
+    /// Starts the oldest operation that waits for an idle die, with partners among those that wait.
+    #[inline(always)]
+    pub(super) fn dispatch_oldest(
+        &mut self,
+        die: u32,
+        (class, plane): (Class, u32),
+        waiting: u64,
+        queue: &mut EventQueue,
+    ) -> Result<(), Fault> {
         let others = Ready::planes_of(waiting, class) & !(1 << self.planes_per_die.remainder(plane));
         match class {
             Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
@@ -406,7 +431,7 @@ impl Kernel {
 
     /// True if the data of the oldest read that waits for a plane have not moved.
     #[inline(always)]
-    fn leads_current(&self, plane: u32, class: Class) -> bool {
+    pub(super) fn leads_current(&self, plane: u32, class: Class) -> bool {
         class == GC_READ || {
             let op = self.slab.get(self.queues[plane as usize * CLASSES + class.index()].head);
             if op.units <= 1 {
@@ -569,7 +594,7 @@ impl Kernel {
 
     /// An idle die is to work.
     #[inline(always)]
-    fn take_die(&mut self, die: u32) {
+    pub(super) fn take_die(&mut self, die: u32) {
         self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
         self.busy += 1;
     }

@@ -62,11 +62,15 @@ impl Flash {
         if self.begin_at_once(now, die, Kind::Read, (page, bytes), agenda)? {
             return Ok(());
         }
-        self.read_by_command(now, die, page, bytes, agenda)
+        self.begin_by_command(now, die, Kind::Read, (page, bytes), agenda)
     }
 
-    #[cold]
-    fn read_by_command(
+    /// Programs a page with an idle die, outside of SLC mode and cache mode: as [`Flash::begin`] with a command of that page.
+    ///
+    /// # Errors
+    /// When the command is illegal.
+    #[inline(always)]
+    pub fn program_lone_page(
         &mut self,
         now: Time,
         die: u32,
@@ -74,7 +78,22 @@ impl Flash {
         bytes: u32,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        let mut command = Command::new(Kind::Read);
+        if self.begin_at_once(now, die, Kind::Program, (page, bytes), agenda)? {
+            return Ok(());
+        }
+        self.begin_by_command(now, die, Kind::Program, (page, bytes), agenda)
+    }
+
+    #[cold]
+    fn begin_by_command(
+        &mut self,
+        now: Time,
+        die: u32,
+        kind: Kind,
+        (page, bytes): (PageAddress, u32),
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        let mut command = Command::new(kind);
         command.add(page, bytes);
         self.begin_any(now, die, &command, agenda)
     }

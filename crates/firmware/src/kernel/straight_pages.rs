@@ -1,0 +1,233 @@
+//! The straight way of programs and moves where a page has one unit, and each plane collects for itself: commands of one page.
+//!
+//! `straight_moves` has this way for all drives. Where one unit fills a page, and nothing waits that could share its command, each step is
+//! one operation in a known slot: the read of a victim becomes its write, and this the next read of its job, in the same slot. So the
+//! functions here have no loops, detours or commands that are put together; what they cannot do at once they leave to
+//! `straight_moves`, before anything has happened.
+//!
+//! [`Kernel::moves_pages`] is the one place that says which drives may go this way.
+
+use super::ready::Ready;
+use super::{Fault, Kernel};
+use crate::ops::{FlashOp, Role, NONE};
+use crate::space::{BoundPage, Stream};
+use crate::task::{Action, Class, Task, CLASSES};
+use wordline_base::EventQueue;
+
+const GC_READ: Class = Class::new(Task::GC, Action::Read);
+const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
+
+impl Kernel {
+    /// True if programs and moves of this drive may go straight page by page.
+    pub(super) fn moves_pages(&self) -> bool {
+        self.plan.units_per_program == 1 && self.plan.domains > 1 && !self.avoids_short && self.moves_straight()
+    }
+
+    /// True if programs and moves go straight page by page.
+    #[must_use]
+    pub fn is_straight_in_pages(&self) -> bool {
+        self.straight_pages
+    }
+
+    /// The command of a die that read a page of a victim has ended: its unit waits to be written if it is still valid.
+    #[inline(never)]
+    pub(super) fn end_page_read(&mut self, die: u32) {
+        let slot = self.leave_die(die, GC_READ).pages[0];
+        let op = self.slab.get_mut(slot);
+        let (source, owner) = (op.source, op.owner);
+        if !self.map.is_valid(source) {
+            self.drop_page_read(slot);
+            return;
+        }
+        self.sequence += 1;
+        (op.class, op.unit, op.bytes) = (GC_WRITE, self.map.unit_at(source), 0);
+        (op.ready, op.sequence) = (self.now, self.sequence);
+        if let Some(shadow) = &self.shadow {
+            op.stamp = shadow.at(source);
+        }
+        self.jobs.read_ended(owner);
+        let job = self.jobs.get(owner);
+        let (plane, rests) = (job.domain, job.cursor < job.end && job.on_the_way >= job.window);
+        self.wait_in_plane(die, plane, GC_WRITE, slot);
+        if !rests {
+            self.mark(die);
+            self.move_on_straight(owner, 0);
+        }
+    }
+
+    /// A page of a victim was read whose unit is not wanted any more.
+    #[inline(never)]
+    fn drop_page_read(&mut self, slot: u32) {
+        let owner = self.slab.get(slot).owner;
+        self.slab.remove(slot);
+        self.jobs.read_ended(owner);
+        self.settle_units(self.jobs.get(owner).domain, 1);
+        self.move_on_straight(owner, 1);
+    }
+
+    /// The program of a die with a unit of a victim has ended: mostly its job reads the next one.
+    #[inline(never)]
+    pub(super) fn end_moved_page(&mut self, die: u32) {
+        let slot = self.leave_die(die, GC_WRITE).pages[0];
+        self.counters.moved[Task::GC.index()] += 1;
+        let owner = self.slab.get(slot).owner;
+        let job = self.jobs.get(owner);
+        let goes_on = job.cursor < job.end && job.on_the_way <= job.window;
+        let place = if goes_on { self.map.next_valid(job.cursor, job.end) } else { None };
+        let Some(place) = place else {
+            self.slab.remove(slot);
+            self.move_on_straight(owner, 1);
+            return;
+        };
+        let job = self.jobs.get_mut(owner);
+        (job.cursor, job.unread) = (place + 1, job.unread - 1);
+        let (plane, rests) = (job.domain, place + 1 < job.end && job.on_the_way >= job.window);
+        debug_assert_eq!(plane, self.blocks.plane_of(job.block), "each plane is a domain");
+        self.jobs.read_queued(owner);
+        self.map.expect(self.map.unit_at(place));
+        self.sequence += 1;
+        // The slot that would be given back and taken again.
+        *self.slab.get_mut(slot) = FlashOp {
+            class: GC_READ,
+            source: place,
+            owner,
+            bytes: self.plan.unit_bytes,
+            ready: self.now,
+            sequence: self.sequence,
+            ..FlashOp::default()
+        };
+        self.wait_in_plane(die, plane, GC_READ, slot);
+        if !rests {
+            self.mark(die);
+            self.move_on_straight(owner, 0);
+        }
+    }
+
+    /// Puts an operation into the queue of its class in a plane of a die.
+    #[inline(always)]
+    fn wait_in_plane(&mut self, die: u32, plane: u32, class: Class, slot: u32) {
+        self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
+        self.dies[die as usize].waiting.set(class, plane - die * self.planes_per_die.get());
+    }
+
+    /// As [`Kernel::dispatch_straight`].
+    #[inline(never)]
+    pub(super) fn dispatch_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        let state = &self.dies[die as usize];
+        if state.busy {
+            return Ok(());
+        }
+        let Some(waiting) = state.waiting.of_host_and_gc().filter(|_| self.shared_count == 0) else {
+            self.dispatch(die, queue)?;
+            return Ok(());
+        };
+        let Some((class, plane)) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
+        let others = Ready::planes_of(waiting, class) & !(1 << (plane - die * self.planes_per_die.get()));
+        let alone = others == 0 || self.pack.window() == 0;
+        let begins = match class {
+            Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
+                self.take_die(die);
+                return self.start_next_read(die, plane, class, others, queue);
+            }
+            GC_WRITE if alone => self.program_moved_page(die, plane, queue)?,
+            Class::HOST_WRITE if alone => self.program_page_of_host(die, plane, queue)?,
+            _ => false,
+        };
+        if begins {
+            return Ok(());
+        }
+        self.dispatch_with_others(die, (class, plane), waiting, queue)
+    }
+
+    /// The same where others may share the command of the oldest operation, or it is no read or program of a page.
+    #[inline(never)]
+    fn dispatch_with_others(
+        &mut self,
+        die: u32,
+        oldest: (Class, u32),
+        waiting: u64,
+        queue: &mut EventQueue,
+    ) -> Result<(), Fault> {
+        self.dispatch_oldest(die, oldest, waiting, queue)
+    }
+
+    /// Programs the oldest unit of a victim that waits for a plane; false if it has to be done as elsewhere, and nothing has happened yet.
+    #[inline(always)]
+    fn program_moved_page(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let fifo = &mut self.queues[plane as usize * CLASSES + GC_WRITE.index()];
+        // A collection that found nothing looks at each unit that is invalidated.
+        if fifo.head == NONE || self.starved[plane as usize] || !self.space.is_open(plane, Stream::Collector) {
+            return Ok(false);
+        }
+        let FlashOp { unit, source, stamp, .. } = *self.slab.get(fifo.head);
+        if !self.map.is_valid(source) {
+            return Ok(false);
+        }
+        let slot = self.take_oldest(die, plane, GC_WRITE);
+        let bound = self.space.bind_open(&mut self.blocks, plane, Stream::Collector);
+        let place = bound.block * self.plan.units_per_block + bound.page;
+        let old = self.map.bind(unit, place);
+        debug_assert_eq!(old, Some(source), "a valid unit lies where it was read");
+        self.map.invalidate(source);
+        self.blocks.moved(self.units_per_block.quotient(source), bound.block, plane);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.moved(unit, place, stamp)?;
+        }
+        self.space.settle(plane, 1);
+        self.begin_page(die, (plane, slot), bound, GC_WRITE, queue)?;
+        Ok(true)
+    }
+
+    /// The same for the oldest unit of the host.
+    #[inline(always)]
+    fn program_page_of_host(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let head = self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].head;
+        if head == NONE || !self.space.is_open(plane, Stream::Host) {
+            return Ok(false);
+        }
+        let op = self.slab.get(head);
+        if op.units == 0 || op.role == Role::Merge {
+            return Ok(false);
+        }
+        let slot = self.take_oldest(die, plane, Class::HOST_WRITE);
+        let bound = self.space.bind_open(&mut self.blocks, plane, Stream::Host);
+        self.place_unit(slot, bound.block * self.plan.units_per_block + bound.page, bound.block, plane)?;
+        self.begin_page(die, (plane, slot), bound, Class::HOST_WRITE, queue)?;
+        Ok(true)
+    }
+
+    /// Takes the oldest operation of the queue of a class in a plane of a die. There is one.
+    #[inline(always)]
+    fn take_oldest(&mut self, die: u32, plane: u32, class: Class) -> u32 {
+        let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
+        let slot = fifo.pop(&self.slab).expect("it waits there");
+        if fifo.head == NONE {
+            self.dies[die as usize].waiting.clear(class, plane - die * self.planes_per_die.get());
+        }
+        self.slab.get_mut(slot).next = NONE;
+        slot
+    }
+
+    /// Sends the program of a page that was bound for an operation to its idle die.
+    #[inline(always)]
+    fn begin_page(
+        &mut self,
+        die: u32,
+        (plane, slot): (u32, u32),
+        bound: BoundPage,
+        class: Class,
+        queue: &mut EventQueue,
+    ) -> Result<(), Fault> {
+        let state = &mut self.dies[die as usize];
+        (state.pages[0], state.count) = (slot, 1);
+        if bound.closed {
+            self.settle_page(plane, bound, class);
+        }
+        self.count_direct(class, 1);
+        self.take_die(die);
+        self.dies[die as usize].begin(class, self.now);
+        let page = self.page_address(plane, bound.block, bound.page);
+        self.flash.program_lone_page(self.now, die, page, self.program_bytes, queue)?;
+        Ok(())
+    }
+}
