@@ -66,6 +66,7 @@ mod standing;
 mod steer;
 mod straight;
 mod straight_moves;
+mod straight_rows;
 mod stretches;
 mod table;
 mod tags;
