@@ -5,6 +5,7 @@
 //! units, in the order in which the blocks reached that number.
 
 mod bad;
+mod ranking;
 mod saved;
 mod slc;
 mod supers;
@@ -400,6 +401,18 @@ impl Blocks {
         record.write_point == self.programs_per_block
     }
 
+    /// The same for a block of a plane, outside of SLC mode; gives the page, too.
+    #[inline(always)]
+    pub(crate) fn program_next(&mut self, block: u32, plane: u32) -> (u32, bool) {
+        let domain = self.domain_of_plane(plane);
+        let clock = &mut self.domains[domain as usize].clock;
+        *clock = clock.wrapping_add(1);
+        let record = &mut self.records[block as usize];
+        let page = record.write_point;
+        record.write_point = page + 1;
+        (page, page + 1 == self.programs_per_block)
+    }
+
     /// Valid units of a plane.
     #[inline]
     #[must_use]
@@ -408,7 +421,7 @@ impl Blocks {
     }
 
     /// A unit became valid in an open block of a plane.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn gain(&mut self, block: u32, plane: u32) {
         self.valid[plane as usize] += 1;
         self.records[block as usize].valid += 1;
@@ -448,8 +461,7 @@ impl Blocks {
             self.lose_together(domain, block);
         } else if self.ranked && closed {
             let rank = valid + self.weight(block);
-            self.unlink(domain, block, rank);
-            self.link(domain, block, rank - 1);
+            self.lower(domain, block, (rank, rank - 1));
         }
         domain
     }
@@ -493,8 +505,7 @@ impl Blocks {
         if self.ranked && record.status == Status::Closed {
             let domain = self.domain_of_plane(plane);
             let rank = valid + self.weight(block);
-            self.unlink(domain, block, rank);
-            self.link(domain, block, rank - units);
+            self.lower(domain, block, (rank, rank - units));
         }
     }
 
@@ -586,49 +597,6 @@ impl Blocks {
         let list = &mut self.free[plane as usize];
         list.heap.push(Reverse((free_block.rank(erases, list.freed), block)));
         list.freed = list.freed.wrapping_add(1);
-    }
-
-    #[inline]
-    fn link(&mut self, domain: u32, block: u32, valid: u32) {
-        let domain = &mut self.domains[domain as usize];
-        domain.least = domain.least.min(valid);
-        let ends = &mut domain.ranking[valid as usize];
-        let last = std::mem::replace(&mut ends.last, block);
-        if last == NONE {
-            ends.first = block;
-        } else {
-            self.records[last as usize].next = block;
-        }
-        let record = &mut self.records[block as usize];
-        record.previous = last;
-        record.next = NONE;
-    }
-
-    #[inline]
-    fn unlink(&mut self, domain: u32, block: u32, valid: u32) {
-        let record = &self.records[block as usize];
-        let (previous, next) = (record.previous, record.next);
-        let ends = &mut self.domains[domain as usize].ranking[valid as usize];
-        if previous == NONE {
-            ends.first = next;
-        }
-        if next == NONE {
-            ends.last = previous;
-        }
-        if previous != NONE {
-            self.records[previous as usize].next = next;
-        }
-        if next != NONE {
-            self.records[next as usize].previous = previous;
-        }
-    }
-
-    /// Moves the lower bound of the ranking up to the first list that holds a block.
-    pub(crate) fn settle(&mut self, domain: u32) {
-        let domain = &mut self.domains[domain as usize];
-        while (domain.least as usize) < domain.ranking.len() && domain.ranking[domain.least as usize].first == NONE {
-            domain.least += 1;
-        }
     }
 
     /// The records of another drive, in these domains and with this ranking.

@@ -146,6 +146,15 @@ impl Map {
     pub fn rebind_in_order(&mut self, unit: u32, old: Option<Place>, place: Place, units: u32) -> bool {
         let Some(entries) = self.forward.own_part_mut(unit as usize, units as usize) else { return false };
         let (first, step) = old.map_or((0, 0), |old| (old + 1, 1));
+        if let Ok(four) = <&mut [u32; 4]>::try_from(&mut *entries) {
+            // Pages mostly have four units.
+            if *four != four_from(first, step) {
+                return false;
+            }
+            *four = four_from(place + 1, 1);
+            self.fill_in_order(unit, place, units);
+            return true;
+        }
         if entries.iter().zip(0..).any(|(&entry, at)| entry != first + at * step) {
             return false;
         }
@@ -158,7 +167,11 @@ impl Map {
     #[inline(always)]
     fn fill_in_order(&mut self, unit: u32, place: Place, units: u32) {
         if let Some(entries) = self.reverse.own_part_mut(place as usize, units as usize) {
-            entries.iter_mut().zip(unit..).for_each(|(entry, unit)| *entry = unit);
+            if let Ok(four) = <&mut [u32; 4]>::try_from(&mut *entries) {
+                *four = four_from(unit, 1);
+            } else {
+                entries.iter_mut().zip(unit..).for_each(|(entry, unit)| *entry = unit);
+            }
         } else {
             (0..units).for_each(|at| *self.reverse.at_mut((place + at) as usize) = unit + at);
         }
@@ -241,6 +254,12 @@ impl Map {
         }
         count
     }
+}
+
+/// Four numbers from one on.
+#[inline(always)]
+fn four_from(first: u32, step: u32) -> [u32; 4] {
+    [0, 1, 2, 3].map(|at| first.wrapping_add(at * step))
 }
 
 #[cfg(test)]

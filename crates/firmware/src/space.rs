@@ -188,6 +188,14 @@ impl Space {
         self.plain && self.pace_below == 0 && self.open[plane as usize * STREAMS + stream as usize] != NONE
     }
 
+    /// The next page of a plane for a stream where [`Space::is_open`] says that there is an open block.
+    #[inline(always)]
+    pub fn open_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> Option<u32> {
+        let block = self.open[plane as usize * STREAMS + stream as usize];
+        let is_open = self.plain && self.pace_below == 0 && block != NONE;
+        is_open.then(|| blocks.get(block).write_point)
+    }
+
     /// True if each stream has an open block of its own in each plane, and nothing paces the host.
     pub fn is_plain(&self) -> bool {
         self.plain && self.pace_below == 0
@@ -285,8 +293,7 @@ impl Space {
     pub fn bind_open(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream) -> BoundPage {
         let slot = plane as usize * STREAMS + stream as usize;
         let block = self.open[slot];
-        let page = blocks.get(block).write_point;
-        let closed = blocks.programmed(block);
+        let (page, closed) = blocks.program_next(block, plane);
         if closed {
             self.close_slot(slot);
         }

@@ -535,6 +535,10 @@ impl Flash {
                 self.set_due(lane, time, agenda);
                 return Progress::Busy;
             }
+            if let Some(time) = package.load_next_plane(die, now, &self.timing, &mut port) {
+                self.set_due(lane, time, agenda);
+                return Progress::Busy;
+            }
             let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut Silent };
             let step = package.step(die, Lane::Main, around);
             return self.follow_up(lane, step, agenda);

@@ -76,6 +76,13 @@ impl Command {
         self.count == 1 && matches!(self.kind, Kind::Read | Kind::Program) && !(self.cache | self.slc)
     }
 
+    /// True of a program outside of cache and SLC mode.
+    #[inline]
+    #[must_use]
+    pub fn is_plain_program(&self) -> bool {
+        self.kind == Kind::Program && !(self.cache | self.slc)
+    }
+
     /// The first page, and its bytes.
     #[inline]
     #[must_use]
@@ -89,6 +96,13 @@ impl Command {
         self.clear(kind);
         self.count = 1;
         (self.pages[0], self.bytes[0]) = (page, bytes);
+    }
+
+    /// Becomes a copy of a program outside of cache and SLC mode.
+    #[inline(always)]
+    pub(crate) fn assign_program(&mut self, other: &Self) {
+        self.clear(Kind::Program);
+        (self.count, self.pages, self.bytes) = (other.count, other.pages, other.bytes);
     }
 
     /// Adds a page (for erase: a block) with `bytes` to move over the bus.
@@ -169,9 +183,15 @@ impl Command {
         }
         Ok(())
     }
+
+    /// The same of a program.
+    #[inline(always)]
+    pub(crate) fn check_planes_of_program(&self, die: u32) -> Result<(), Violation> {
+        distinct(die, self.pages(), true)
+    }
 }
 
-#[inline]
+#[inline(always)]
 fn distinct(die: u32, pages: &[PageAddress], same_offset: bool) -> Result<(), Violation> {
     let (mut seen, mut clash) = (0_u32, false);
     for page in pages {

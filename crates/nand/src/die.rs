@@ -104,6 +104,50 @@ impl Die {
         slot.pass_alone(segment, bytes, busy, &mut self.times, now, timing, bus)
     }
 
+    /// The same for a program of pages of several planes.
+    #[inline(always)]
+    pub(crate) fn begin_program(
+        &mut self,
+        die: u32,
+        command: &Command,
+        now: Time,
+        timing: &Timing,
+        bus: &mut impl Bus,
+    ) -> Time {
+        let slot = &mut self.main;
+        slot.command.assign_program(command);
+        (slot.next, slot.sequence, slot.retries) = (0, false, 0);
+        self.retries = 0;
+        self.load_plane(die, now, timing, bus)
+    }
+
+    /// Sends the data of the next plane of a program outside of cache mode on the main lane, as [`Die::step`] without a log would; none, and
+    /// nothing has happened, if it does something else at this time.
+    #[inline(always)]
+    pub(crate) fn load_next_plane(&mut self, die: u32, now: Time, timing: &Timing, bus: &mut impl Bus) -> Option<Time> {
+        let Slot { phase, command, sequence, .. } = &self.main;
+        let plain = *phase == Phase::Setup && command.kind == Kind::Program && !(command.cache | *sequence);
+        plain.then(|| self.load_plane(die, now, timing, bus))
+    }
+
+    /// Sends the data of the next plane of a program outside of cache mode, and after the last one lets the array work.
+    #[inline(always)]
+    fn load_plane(&mut self, die: u32, now: Time, timing: &Timing, bus: &mut impl Bus) -> Time {
+        let (slot, times) = (&mut self.main, &mut self.times);
+        let (at, planes) = (usize::from(slot.next), slot.command.planes());
+        let bytes = slot.command.bytes()[at];
+        if at + 1 < planes {
+            (slot.phase, slot.next) = (Phase::Setup, slot.next + 1);
+            let dummy = timing.pauses.dummy;
+            times.dummy += dummy;
+            return slot.pass_alone(Segment::ProgramQueue, bytes, dummy, times, now, timing, bus);
+        }
+        (slot.phase, slot.next) = (Phase::Array, 0);
+        let busy = timing.t_prog_of(die, &slot.command);
+        times.cells[Kind::Program as usize][planes - 1] += busy;
+        slot.pass_alone(Segment::Program, bytes, busy, times, now, timing, bus)
+    }
+
     /// True if a command may follow the current one in cache mode.
     pub(crate) fn may_follow(&self, die: u32, command: &Command) -> Result<(), Violation> {
         if self.main.phase != Phase::Choice {

@@ -206,6 +206,36 @@ impl Package {
         Ok(state.begin_single(die, kind, (page, bytes), now, timing, bus))
     }
 
+    /// Starts a program on the main lane of a die, as [`Package::begin`] without a log would, outside of cache and SLC mode. The package must
+    /// not wear.
+    ///
+    /// # Errors
+    /// As [`Package::begin`].
+    #[inline(always)]
+    pub fn begin_program(
+        &mut self,
+        die: u32,
+        command: &Command,
+        now: Time,
+        timing: &Timing,
+        bus: &mut impl Bus,
+    ) -> Result<Time, Violation> {
+        debug_assert!(self.wear.is_none() && command.is_plain_program(), "it wears, or is no plain program");
+        let pages = command.pages();
+        let state = self.dies.get_mut(die as usize);
+        if state.as_ref().is_some_and(|state| !state.is_idle()) {
+            return Err(Violation::Busy { die });
+        }
+        let Some(state) = state.filter(|_| !pages.is_empty() && pages.len() <= self.geometry.planes as usize) else {
+            return Err(Violation::PlaneCount { die, pages: pages.len() as u32, planes: self.geometry.planes });
+        };
+        command.check_planes_of_program(die)?;
+        for &page in pages {
+            self.cells.program(die, page, false)?;
+        }
+        Ok(state.begin_program(die, command, now, timing, bus))
+    }
+
     /// Gives a die that is [`Step::Ready`] in cache mode its next command, and returns when it needs attention.
     ///
     /// # Errors
@@ -395,6 +425,13 @@ impl Package {
         self.dies[die as usize].bring_out_alone(now, timing, bus)
     }
 
+    /// Sends the data of the next plane of a die's program at the time that it requested, as [`Package::step`] does without a log; none,
+    /// and nothing has happened, if it does something else.
+    #[inline(always)]
+    pub fn load_next_plane(&mut self, die: u32, now: Time, timing: &Timing, bus: &mut impl Bus) -> Option<Time> {
+        self.dies[die as usize].load_next_plane(die, now, timing, bus)
+    }
+
     /// Advances a die at the time that it requested.
     #[inline]
     pub fn step<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: Around<'_, B, L>) -> Step {
@@ -528,6 +565,53 @@ mod tests {
         assert!(matches!(refused, Err(Violation::ReadUnwritten { .. })));
         assert!(!command(Kind::Read, &[(0, 1, 0), (1, 1, 0)], 1).is_single());
         assert!(!command(Kind::Erase, &[(0, 1, 0)], 0).is_single());
+    }
+
+    #[test]
+    fn a_program_of_several_planes_begins_as_any_other() {
+        let (mut plain, timing, mut plain_bus) = package();
+        let (mut any, mut any_bus) = (plain.clone(), plain_bus);
+        let mut now = 0;
+        for page in 0..8 {
+            for die in [0, 1] {
+                let command = command(Kind::Program, &[(1, die, page), (0, 2, page)], 512 * (page + 1));
+                assert!(command.is_plain_program());
+                let begun = plain.begin_program(die, &command, now, &timing, &mut plain_bus);
+                assert_eq!(begun, start(&mut any, &timing, &mut any_bus, now, die, &command));
+                assert_eq!((&plain, plain_bus), (&any, any_bus));
+                let begun = begun.expect("it breaks no rule");
+                let again = plain.begin_program(die, &command, now, &timing, &mut plain_bus);
+                assert_eq!(again, Err(Violation::Busy { die }));
+                assert_eq!(plain.bring_out_alone(die, begun, &timing, &mut plain_bus), None);
+                let loaded = plain.load_next_plane(die, begun, &timing, &mut plain_bus);
+                let around = Around { now: begun, timing: &timing, bus: &mut any_bus, log: &mut Silent };
+                assert_eq!(loaded.map(Step::At), Some(any.step(die, Lane::Main, around)));
+                now = loaded.expect("it has two planes");
+                assert_eq!(plain.load_next_plane(die, now, &timing, &mut plain_bus), None);
+                let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
+                assert_eq!((plain.ends(die), any.step(die, Lane::Main, around)), (true, Step::Done));
+                assert_eq!((&plain, plain_bus), (&any, any_bus));
+            }
+        }
+        let mut refused = |pages: &[(u32, u32, u32)]| {
+            let command = command(Kind::Program, pages, 2048);
+            let refused = plain.begin_program(0, &command, now, &timing, &mut plain_bus).unwrap_err();
+            assert_eq!(Err(refused), start(&mut any, &timing, &mut any_bus, now, 0, &command));
+            refused
+        };
+        assert!(matches!(refused(&[(0, 3, 0), (0, 3, 1)]), Violation::PlaneAddressing { .. }));
+        assert!(matches!(refused(&[(0, 3, 0), (1, 3, 1)]), Violation::PlaneAddressing { .. }));
+        assert!(matches!(refused(&[(0, 3, 0), (2, 3, 0)]), Violation::UnknownAddress { .. }));
+        assert!(matches!(refused(&[(0, 3, 1), (1, 3, 1)]), Violation::OutOfOrder { .. }));
+        assert!(matches!(refused(&[]), Violation::PlaneCount { .. }));
+        assert!(matches!(refused(&[(0, 3, 0), (1, 3, 0), (2, 3, 0)]), Violation::PlaneCount { .. }));
+        let planes = [(0, 3, 0), (1, 3, 0)];
+        for (cache, slc) in [(false, false), (true, false), (false, true)] {
+            let mut program = command(Kind::Program, &planes, 1);
+            (program.cache, program.slc) = (cache, slc);
+            assert_eq!(program.is_plain_program(), !(cache | slc));
+        }
+        assert!(!command(Kind::Erase, &planes, 0).is_plain_program());
     }
 
     #[test]

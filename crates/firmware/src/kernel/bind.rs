@@ -227,7 +227,7 @@ impl Kernel {
     }
 
     /// Notes that an operation (or a chain of them) is the next page of a die's command.
-    #[inline]
+    #[inline(always)]
     pub(super) fn attach(&mut self, die: u32, slot: u32) {
         let state = &mut self.dies[die as usize];
         state.pages[usize::from(state.count)] = slot;

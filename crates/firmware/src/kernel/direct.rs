@@ -29,7 +29,7 @@ const MOST_AT_ONCE: usize = 8;
 
 /// The bits of a mask, from the lowest.
 #[inline]
-fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
+pub(super) fn bits(mut mask: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = (mask != 0).then(|| mask.trailing_zeros())?;
         mask &= mask - 1;

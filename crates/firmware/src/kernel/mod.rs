@@ -68,6 +68,7 @@ mod steer;
 mod straight;
 mod straight_moves;
 mod straight_pages;
+mod straight_rows;
 mod stretches;
 mod table;
 mod tags;

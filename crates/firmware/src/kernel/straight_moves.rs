@@ -456,6 +456,9 @@ impl Kernel {
         if self.pack.window() == 0 {
             others = 0;
         }
+        if class == Class::HOST_WRITE && self.bind_row(die, plane, others)? {
+            return Ok(());
+        }
         let page = if others == 0 { 0 } else { self.space.next_page(&self.blocks, plane, stream_of(class)) };
         let (first, mut to) = (die * self.planes_per_die.get(), plane);
         loop {
@@ -478,7 +481,7 @@ impl Kernel {
 
     /// True if the oldest writes of a plane can join those that are bound, at this page.
     #[inline]
-    fn write_joins(&self, die: u32, plane: u32, class: Class, page: u32) -> bool {
+    pub(super) fn write_joins(&self, die: u32, plane: u32, class: Class, page: u32) -> bool {
         let stream = stream_of(class);
         let fifo = &self.queues[plane as usize * CLASSES + class.index()];
         // Writes of a page that came from several requests go by the first.
@@ -491,8 +494,8 @@ impl Kernel {
     }
 
     /// Fills the next page of a plane with the oldest writes of its queue: as [`Kernel::bind_page`].
-    #[inline(always)]
-    fn bind_page_straight(&mut self, die: u32, plane: u32, class: Class) -> Result<(), Fault> {
+    #[inline]
+    pub(super) fn bind_page_straight(&mut self, die: u32, plane: u32, class: Class) -> Result<(), Fault> {
         if class == GC_WRITE && self.bind_moved(die, plane)? {
             return Ok(());
         }

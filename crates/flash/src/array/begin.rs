@@ -1,7 +1,7 @@
 //! The start of a command, on an idle die or behind another one.
 //!
-//! Most commands read or program one page of an idle die. These start without what others need, and a read without a command that is put
-//! together and taken apart.
+//! Most commands read or program one page of an idle die, or program a page of several planes. These start without what others need, and a read
+//! without a command that is put together and taken apart.
 
 use super::{Agenda, Flash, FlashError, Seat};
 use wordline_base::Time;
@@ -23,6 +23,9 @@ impl Flash {
     ) -> Result<(), FlashError> {
         if command.is_single() {
             return self.begin_single(now, lane, command, agenda);
+        }
+        if command.is_plain_program() {
+            return self.begin_program(now, lane, command, agenda);
         }
         self.begin_any(now, lane, command, agenda)
     }
@@ -135,6 +138,31 @@ impl Flash {
             Ok(time) => {
                 self.set_due(lane, time, agenda);
                 Ok(true)
+            }
+            Err(violation) => Err(self.story(now, at as usize, violation)),
+        }
+    }
+
+    /// Starts a program outside of cache and SLC mode: mostly on the main lane of a die that neither wears nor is recorded.
+    #[inline(never)]
+    fn begin_program(
+        &mut self,
+        now: Time,
+        lane: u32,
+        command: &Command,
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        let Seat { channel, package: at, die, .. } = self.seats[lane as usize];
+        let package = &mut self.packages[at as usize];
+        if lane >= self.dies || self.recorder.is_some() || package.wears() {
+            return self.begin_any(now, lane, command, agenda);
+        }
+        let bus = &mut self.channels[channel as usize];
+        let mut port = Port { bus, due: &mut self.due, passed: &mut self.passed, lane };
+        match package.begin_program(die, command, now, &self.timing, &mut port) {
+            Ok(time) => {
+                self.set_due(lane, time, agenda);
+                Ok(())
             }
             Err(violation) => Err(self.story(now, at as usize, violation)),
         }
