@@ -47,7 +47,10 @@ impl Kernel {
     /// writes that may go to several dies lack company.
     #[inline]
     pub(super) fn offer_of_stage(&mut self) -> Offer {
-        if self.stage.as_ref().is_none_or(|stage| !stage.is_due()) {
+        let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return Offer::Nothing };
+        if !stage.has_gained() && !self.stalled && self.now < self.control_due && !self.buffer.has_due() {
+            // An operation has ended, but its die had room before, and its task was not at its limit.
+            stage.settle();
             return Offer::Nothing;
         }
         if self.dispatch.sees() != Sight::Oldest || self.now >= self.control_due {
@@ -77,7 +80,7 @@ impl Kernel {
         if offer == Offer::Nothing {
             if let Some(stage) = &mut self.stage {
                 stage.roams = roams;
-                stage.settle();
+                stage.has_looked();
             }
         }
         offer
@@ -93,7 +96,7 @@ impl Kernel {
     #[inline]
     fn settle_stage(&mut self) {
         if let Some(stage) = &mut self.stage {
-            stage.settle();
+            stage.has_looked();
         }
     }
 
@@ -318,7 +321,7 @@ impl Kernel {
     #[inline]
     fn settle_alone(&self, stage: &mut Stage) {
         stage.roams = stage.roaming().iter().any(|&at| self.has_company(stage.queue(at as usize)));
-        stage.settle();
+        stage.has_looked();
     }
 
     /// True if nothing was sent to an idle die.
