@@ -31,14 +31,22 @@ impl Kernel {
     #[inline]
     pub(super) fn pump_by_stage(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         if self.is_calm() {
-            let mut offer = self.offer_of_stage();
-            if let Offer::Queue(at) = offer {
-                self.send_alone(at as usize, queue)?;
-                offer = if self.is_calm() { self.offer_of_stage() } else { Offer::Several };
-            }
-            if offer == Offer::Nothing && self.has_scheduled() {
-                return Ok(());
-            }
+            self.pump_calm(queue)
+        } else {
+            self.run(queue)
+        }
+    }
+
+    /// The same if no die and no shared queue has to be looked at.
+    #[inline]
+    pub(super) fn pump_calm(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        let mut offer = self.offer_of_stage();
+        if let Offer::Queue(at) = offer {
+            self.send_alone(at as usize, queue)?;
+            offer = if self.is_calm() { self.offer_of_stage() } else { Offer::Several };
+        }
+        if offer == Offer::Nothing && self.has_scheduled() {
+            return Ok(());
         }
         self.run(queue)
     }
