@@ -134,10 +134,9 @@ impl Kernel {
 
     /// As [`Kernel::enqueue`] for a read of the host from a place, where reads go straight through the stage.
     #[inline]
-    pub(super) fn queue_read(&mut self, slot: u32, place: Place) {
+    pub(super) fn queue_read(&mut self, place: Place, op: FlashOp) {
         self.sequence += 1;
-        let op = self.slab.get_mut(slot);
-        (op.sequence, op.ready) = (self.sequence, self.now);
+        let slot = self.slab.insert(FlashOp { sequence: self.sequence, ready: self.now, ..op });
         let is_computed = self.cores.is_some() && {
             let time = self.processor.time_of_read();
             self.compute(Task::HOST, (slot, false), time)
@@ -223,11 +222,16 @@ impl Kernel {
             self.pump(queue)?;
             return Ok(now);
         }
-        while self.straight_by_stage {
+        let mut is_clear = self.straight_by_stage && self.has_clear_way();
+        while is_clear {
             match self.goes_on_straight(task, queue)? {
                 Went::General => break,
                 Went::Done => return Ok(self.now),
-                Went::On(due) if due < until && queue.pass_in_row(due, PROCESSOR_EVENT) => self.now = due,
+                Went::On(due) if due < until && queue.pass_in_row(due, PROCESSOR_EVENT) => {
+                    // Nothing has come to the stage meanwhile; only the time is another.
+                    self.now = due;
+                    is_clear = due < self.control_due;
+                }
                 Went::On(due) => {
                     queue.push_in_row(due, PROCESSOR_EVENT, task);
                     if let Some(cores) = &mut self.cores {
@@ -261,7 +265,7 @@ impl Kernel {
     }
 
     /// Sends the operation straight to its die whose piece of work has ended, if it can go there and no other piece ends now.
-    #[inline]
+    #[inline(always)]
     fn goes_on_straight(&mut self, task: u32, queue: &mut EventQueue) -> Result<Went, super::Fault> {
         let Some(core) = self.cores.as_ref().map(|cores| &cores.of[task as usize]) else { return Ok(Went::General) };
         let Some(piece) = core.first else { return Ok(Went::General) };

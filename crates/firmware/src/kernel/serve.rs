@@ -48,19 +48,47 @@ impl Kernel {
             let share = (units * unit_bytes - skip).min(left);
             if let Some(place) = place {
                 let op = FlashOp { unit: at, units: units as u16, source: place, bytes: share, ..*like };
-                let op = self.slab.insert(op);
-                if let Some(since) = since {
-                    self.witness_lookup(op, since);
-                }
                 if self.straight_by_stage {
-                    self.queue_read(op, place);
+                    self.queue_read(place, op);
                 } else {
+                    let op = self.slab.insert(op);
+                    if let Some(since) = since {
+                        self.witness_lookup(op, since);
+                    }
                     if self.detours {
                         self.comes_alone = units_waiting == 0 && at + units == end && since.is_none();
                     }
                     self.enqueue(op);
                     self.comes_alone = false;
                 }
+                units_waiting += units;
+                bytes_waiting += share;
+            }
+            left -= share;
+            skip = 0;
+            at += units;
+        }
+        (units_waiting, bytes_waiting)
+    }
+
+    /// As [`Kernel::read_span`] for units that the write buffer does not hold, on drives whose reads go straight through the stage.
+    pub(super) fn read_by_stage(&mut self, span: Span, like: &FlashOp) -> (u32, u32) {
+        let (unit_bytes, units_per_page) = (self.plan.unit_bytes, self.plan.units_per_page);
+        let (mut units_waiting, mut bytes_waiting) = (0, 0);
+        let Span { first: mut at, end, mut skip, bytes: mut left } = span;
+        while at < end {
+            let mut units = 1;
+            let place = self.map.place(at);
+            if let Some(place) = place.filter(|_| units_per_page > 1) {
+                let page = place - self.units_per_page.remainder(place);
+                let lies_there = |other: Place| other.wrapping_sub(page) < units_per_page;
+                while at + units < end && self.map.place(at + units).is_some_and(lies_there) {
+                    units += 1;
+                }
+            }
+            let share = (units * unit_bytes - skip).min(left);
+            if let Some(place) = place {
+                self.queue_read(place, FlashOp { unit: at, units: units as u16, source: place, bytes: share, ..*like });
                 units_waiting += units;
                 bytes_waiting += share;
             }

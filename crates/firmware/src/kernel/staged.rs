@@ -9,6 +9,7 @@
 //!
 //! [`Kernel::goes_straight_by_stage`] is the one place that says which drives may go this way.
 
+use super::stage::Stage;
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::dispatch::{Sight, Staged};
@@ -16,7 +17,7 @@ use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, CLASSES};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
-use wordline_flash::Kind;
+use wordline_flash::PageAddress;
 
 /// Where an operation went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,14 +84,25 @@ impl Kernel {
         settled && self.stage.as_ref().is_some_and(|stage| !stage.is_due())
     }
 
-    /// Where an operation goes whose computing time is over, if it is a read that [`Kernel::send_straight`] may send; none if it has to
-    /// take the general path.
+    /// True if nothing has to be looked at before an operation that comes now.
+    #[inline]
+    pub(super) fn has_clear_way(&self) -> bool {
+        let waits_beside = |stage: &Stage| {
+            stage.is_due()
+                || (!stage.has_nothing() && self.dispatch.sees() == Sight::All)
+                || self.now >= self.control_due
+        };
+        self.is_calm() && self.stage.as_ref().is_some_and(|stage| !waits_beside(stage))
+    }
+
+    /// Where an operation goes whose computing time is over, if it is a read that [`Kernel::send_straight`] may send while its way is
+    /// clear; none if it has to take the general path.
     #[inline]
     pub(super) fn finds_straight(&self, slot: u32) -> Option<Straight> {
         let op = self.slab.get(slot);
         let FlashOp { class, role, source, sequence, unit, units, .. } = *op;
         let plain = class.action() == Action::Read && matches!(role, Role::Plain | Role::Map | Role::Merge);
-        if !plain || !self.is_calm() {
+        if !plain {
             return None;
         }
         let alone = class == Class::HOST_READ && units == 1;
@@ -101,10 +113,8 @@ impl Kernel {
         let plane = self.blocks_per_plane.quotient(block);
         let die = self.planes_per_die.quotient(plane);
         let stage = self.stage.as_ref()?;
-        let waits_first = stage.is_due() || (stage.load(die) > 0 && !self.dies[die as usize].busy);
-        let sees_all = !stage.has_nothing() && self.dispatch.sees() == Sight::All;
-        let looks_first = waits_first || sees_all || self.now >= self.control_due;
-        (!looks_first).then_some(Straight { slot, class, sequence, block, plane, die })
+        let waits_first = stage.load(die) > 0 && !self.dies[die as usize].busy;
+        (!waits_first).then_some(Straight { slot, class, sequence, block, plane, die })
     }
 
     /// Sends a read to its die, or to the stage, as [`Kernel::send_aside`] and the run after it would.
@@ -113,7 +123,7 @@ impl Kernel {
     /// When a rule is broken.
     #[inline]
     pub(super) fn send_straight(&mut self, read: Straight, queue: &mut EventQueue) -> Result<Gone, Fault> {
-        let Straight { slot, class, sequence, plane, die, .. } = read;
+        let Straight { slot, class, sequence, block, plane, die } = read;
         self.slab.get_mut(slot).ready = self.now;
         let Some(stage) = &mut self.stage else { return Ok(Gone::AmongOthers) };
         let only = Staged { class, sequence, die: Some(die) };
@@ -129,52 +139,58 @@ impl Kernel {
             return Ok(Gone::ToDie);
         }
         stage.settle_before_start();
-        self.command.clear(Kind::Read);
-        self.add_straight(&read)?;
-        let others_came = self.start_reads(die, class, queue)?;
-        Ok(if others_came { Gone::AmongOthers } else { Gone::ToDie })
-    }
-
-    /// As [`Kernel::add_read`], for a read whose block is known.
-    #[inline(always)]
-    fn add_straight(&mut self, read: &Straight) -> Result<(), Fault> {
-        let Straight { slot, block, plane, die, .. } = *read;
-        if self.shadow.is_some() {
-            return self.add_read(die, slot);
-        }
         let op = self.slab.get_mut(slot);
         op.next = NONE;
         let (source, bytes) = (op.source, op.bytes);
-        let address = self.page_address(plane, block, self.page_of(source));
-        self.command.add(address, bytes);
-        self.attach(die, slot);
-        Ok(())
+        let page = self.page_address(plane, block, self.page_of(source));
+        let others_came = self.start_one_read(die, slot, (page, bytes), class, queue)?;
+        Ok(if others_came { Gone::AmongOthers } else { Gone::ToDie })
+    }
+
+    /// Sends a read of one page to its idle die, as [`Kernel::add_read`] and [`Kernel::start`] would, without a command that is put
+    /// together; true if other operations may have come meanwhile.
+    #[inline(always)]
+    fn start_one_read(
+        &mut self,
+        die: u32,
+        slot: u32,
+        (page, bytes): (PageAddress, u32),
+        class: Class,
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
+        if self.shadow.is_some() && (class == Class::HOST_READ || self.slab.get(slot).role == Role::Map) {
+            self.check_shadow(slot)?;
+        }
+        self.take_for_reads(die, class, 1);
+        let state = &mut self.dies[die as usize];
+        (state.pages[0], state.count) = (slot, 1);
+        let asked = self.read_limit < u32::MAX && self.watch_read(die, page, bytes);
+        self.count_direct(class, 1);
+        self.flash.read_page(self.now, die, page, bytes, queue)?;
+        Ok(asked)
     }
 
     /// Sends the bound reads of a class to their idle die, as [`Kernel::start`] would; true if other operations may have come
     /// meanwhile.
     #[inline]
     fn start_reads(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
-        if class != Class::HOST_READ {
-            self.start(die, class, queue)?;
-            return Ok(true);
-        }
         let pages = self.command.planes();
+        self.take_for_reads(die, class, pages as i32);
+        let asked = self.read_limit < u32::MAX && self.watch_reads(die);
+        self.count_direct(class, pages as u64);
+        self.flash.begin(self.now, die, &self.command, queue)?;
+        Ok(asked)
+    }
+
+    /// An idle die is to read so many pages for a class.
+    #[inline(always)]
+    fn take_for_reads(&mut self, die: u32, class: Class, pages: i32) {
         if let Some(stage) = &mut self.stage {
-            stage.count_start(die, class, pages as i32);
+            stage.count_start(die, class, pages);
         }
         self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
         self.busy += 1;
-        let state = &mut self.dies[die as usize];
-        (state.busy, state.class, state.since) = (true, class, self.now);
-        let asked = self.read_limit < u32::MAX && self.watch_reads(die);
-        self.counters.commands += 1;
-        self.counters.ops[class.index()] += pages as u64;
-        if pages > 1 {
-            self.counters.multi_plane[class.index()] += pages as u64;
-        }
-        self.flash.begin(self.now, die, &self.command, queue)?;
-        Ok(asked)
+        self.dies[die as usize].begin(class, self.now);
     }
 
     /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads, or a program of the host; false if it has to
@@ -222,7 +238,8 @@ impl Kernel {
             self.mark(die);
         }
         match next {
-            Next::Done => self.pump_by_stage(queue)?,
+            // Nothing has come meanwhile that has to be looked at.
+            Next::Done => self.pump_calm(queue)?,
             Next::General | Next::AmongOthers => self.run(queue)?,
         }
         Ok(true)
@@ -246,42 +263,30 @@ impl Kernel {
         if !self.is_current(self.slab.get(head)) {
             return Ok(Next::General);
         }
-        self.bind_by_stage(die, plane, planes & !(1 << at))?;
-        Ok(if self.start_reads(die, class, queue)? { Next::AmongOthers } else { Next::Done })
+        let others_came = self.start_oldest_read(die, plane, planes & !(1 << at), queue)?;
+        Ok(if others_came { Next::AmongOthers } else { Next::Done })
     }
 
-    /// Binds the oldest read of the host of a plane, with partners of the other planes given, as bits: as [`Kernel::issue_read`]. All of
-    /// them take their own places at the die.
+    /// Starts the oldest read of the host of a plane, with partners of the other planes given, as bits: as [`Kernel::issue_read`] and
+    /// [`Kernel::start`]. All of them take their own places at the die. True if other operations may have come meanwhile.
     #[inline]
-    fn bind_by_stage(&mut self, die: u32, plane: u32, mut others: u32) -> Result<(), Fault> {
+    fn start_oldest_read(&mut self, die: u32, plane: u32, others: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         let class = Class::HOST_READ;
-        self.command.clear(Kind::Read);
-        let Some(slot) = self.pop_uncounted(plane, class) else { return Ok(()) };
-        let FlashOp { source, owner, .. } = *self.slab.get(slot);
-        self.add_read(die, slot)?;
-        let (mut starting, window) = (1, self.pack.window());
-        if others != 0 && window > 0 {
-            let (page, any_owner) = (self.page_of(source), !self.keeps_to_request(class));
-            let first = die * self.planes_per_die.get();
-            while others != 0 {
-                let partner = first + others.trailing_zeros();
-                others &= others - 1;
-                let fits = |op: &FlashOp| self.joins(op, page) && (any_owner || op.owner == owner);
-                let index = partner as usize * CLASSES + class.index();
-                let Some((before, slot)) = self.queues[index].position(&self.slab, window, fits) else { continue };
-                let fifo = &mut self.queues[index];
-                fifo.take(&mut self.slab, before, slot);
-                if fifo.head == NONE {
-                    self.clear_waiting(partner, class);
-                }
-                self.add_read(die, slot)?;
-                starting += 1;
-            }
-        }
+        let Some(slot) = self.pop_uncounted(plane, class) else { return Ok(false) };
+        let op = self.slab.get_mut(slot);
+        op.next = NONE;
+        let FlashOp { source, owner, bytes, .. } = *op;
+        let page = self.page_of(source);
+        let joined =
+            others != 0 && self.pack.window() > 0 && self.join_straight(die, slot, (owner, page), class, others)?;
         if let Some(stage) = &mut self.stage {
-            stage.starting += starting;
+            stage.starting += if joined { self.command.planes() as u32 } else { 1 };
         }
-        Ok(())
+        if joined {
+            return self.start_reads(die, class, queue);
+        }
+        let page = self.page_address(plane, self.units_per_block.quotient(source), page);
+        self.start_one_read(die, slot, (page, bytes), class, queue)
     }
 
     /// True if nobody waits in the stage for what has ended; false if the dispatch policy has to look.

@@ -31,14 +31,22 @@ impl Kernel {
     #[inline]
     pub(super) fn pump_by_stage(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         if self.is_calm() {
-            let mut offer = self.offer_of_stage();
-            if let Offer::Queue(at) = offer {
-                self.send_alone(at as usize, queue)?;
-                offer = if self.is_calm() { self.offer_of_stage() } else { Offer::Several };
-            }
-            if offer == Offer::Nothing && self.has_scheduled() {
-                return Ok(());
-            }
+            self.pump_calm(queue)
+        } else {
+            self.run(queue)
+        }
+    }
+
+    /// The same if no die and no shared queue has to be looked at.
+    #[inline]
+    pub(super) fn pump_calm(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        let mut offer = self.offer_of_stage();
+        if let Offer::Queue(at) = offer {
+            self.send_alone(at as usize, queue)?;
+            offer = if self.is_calm() { self.offer_of_stage() } else { Offer::Several };
+        }
+        if offer == Offer::Nothing && self.has_scheduled() {
+            return Ok(());
         }
         self.run(queue)
     }
@@ -47,7 +55,10 @@ impl Kernel {
     /// writes that may go to several dies lack company.
     #[inline]
     pub(super) fn offer_of_stage(&mut self) -> Offer {
-        if self.stage.as_ref().is_none_or(|stage| !stage.is_due()) {
+        let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return Offer::Nothing };
+        if !stage.has_gained() && !self.stalled && self.now < self.control_due && !self.buffer.has_due() {
+            // An operation has ended, but its die had room before, and its task was not at its limit.
+            stage.settle();
             return Offer::Nothing;
         }
         if self.dispatch.sees() != Sight::Oldest || self.now >= self.control_due {
@@ -77,7 +88,7 @@ impl Kernel {
         if offer == Offer::Nothing {
             if let Some(stage) = &mut self.stage {
                 stage.roams = roams;
-                stage.settle();
+                stage.has_looked();
             }
         }
         offer
@@ -93,7 +104,7 @@ impl Kernel {
     #[inline]
     fn settle_stage(&mut self) {
         if let Some(stage) = &mut self.stage {
-            stage.settle();
+            stage.has_looked();
         }
     }
 
@@ -318,7 +329,7 @@ impl Kernel {
     #[inline]
     fn settle_alone(&self, stage: &mut Stage) {
         stage.roams = stage.roaming().iter().any(|&at| self.has_company(stage.queue(at as usize)));
-        stage.settle();
+        stage.has_looked();
     }
 
     /// True if nothing was sent to an idle die.

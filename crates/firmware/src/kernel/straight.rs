@@ -201,7 +201,7 @@ impl Kernel {
 
     /// Puts a command together of a read and those that wait for other planes and join it; false, and no command, if none does.
     #[inline(always)]
-    fn join_straight(
+    pub(super) fn join_straight(
         &mut self,
         die: u32,
         slot: u32,

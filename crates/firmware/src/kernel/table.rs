@@ -304,6 +304,9 @@ impl Kernel {
     fn read_or_wait(&mut self, span: Span, like: &FlashOp) -> (u32, u32) {
         let units = span.end - span.first;
         if self.finds_entries(span.first, units) {
+            if self.straight_by_stage {
+                return self.read_by_stage(span, like);
+            }
             return self.read_span(span, like, None);
         }
         let Span { first: unit, skip, bytes, .. } = span;

@@ -7,7 +7,7 @@ use crate::policy::upkeep::{Erased, Occasion, UpkeepView};
 use crate::stays::Stays;
 use crate::task::Task;
 use wordline_base::Stream;
-use wordline_flash::PageAddress;
+use wordline_flash::{Kind, PageAddress};
 
 impl Kernel {
     /// The fewest page reads of a block that a task of the drive waits for; a drive without such a task pays one
@@ -40,6 +40,18 @@ impl Kernel {
         let reaches = |page: &PageAddress| self.flash.page_record(die, page).reads.saturating_add(1) >= self.read_limit;
         let reached = self.command.pages().iter().any(reaches);
         if reached {
+            self.watch_blocks(die);
+        }
+        reached
+    }
+
+    /// The same for a read of one page, before its command.
+    #[inline]
+    pub(super) fn watch_read(&mut self, die: u32, page: PageAddress, bytes: u32) -> bool {
+        let reached = self.flash.page_record(die, &page).reads.saturating_add(1) >= self.read_limit;
+        if reached {
+            self.command.clear(Kind::Read);
+            self.command.add(page, bytes);
             self.watch_blocks(die);
         }
         reached
