@@ -472,25 +472,25 @@ impl Kernel {
                 }
                 to = first + others.trailing_zeros();
                 others &= others - 1;
-                if self.write_joins(die, to, class, page) {
+                if self.write_joins(to, class, page, self.dies[die as usize].pages[0]) {
                     break;
                 }
             }
         }
     }
 
-    /// True if the oldest writes of a plane can join those that are bound, at this page.
+    /// True if the oldest writes of a plane can join the page of a first one in another plane.
     #[inline]
-    pub(super) fn write_joins(&self, die: u32, plane: u32, class: Class, page: u32) -> bool {
+    pub(super) fn write_joins(&self, plane: u32, class: Class, page: u32, first: u32) -> bool {
         let stream = stream_of(class);
         let fifo = &self.queues[plane as usize * CLASSES + class.index()];
         // Writes of a page that came from several requests go by the first.
-        let goes_with = |first: u32| self.slab.get(fifo.head).owner == self.slab.get(first).owner;
+        let goes_with = || self.slab.get(fifo.head).owner == self.slab.get(first).owner;
         self.space.next_page(&self.blocks, plane, stream) == page
             && self.space.has_room(&self.blocks, plane, stream)
             && fifo.head != NONE
             && self.may_go(fifo, class, self.blocks.domain_of_plane(plane))
-            && (!self.keeps_to_request(class) || goes_with(self.dies[die as usize].pages[0]))
+            && (!self.keeps_to_request(class) || goes_with())
     }
 
     /// Fills the next page of a plane with the oldest writes of its queue: as [`Kernel::bind_page`].

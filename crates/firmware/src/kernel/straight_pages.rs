@@ -7,6 +7,7 @@
 //!
 //! [`Kernel::moves_pages`] is the one place that says which drives may go this way.
 
+use super::direct::bits;
 use super::ready::Ready;
 use super::{Fault, Kernel};
 use crate::ops::{FlashOp, Role, NONE};
@@ -85,6 +86,7 @@ impl Kernel {
         debug_assert_eq!(plane, self.blocks.plane_of(job.block), "each plane is a domain");
         self.jobs.read_queued(owner);
         self.map.expect(self.map.unit_at(place));
+        self.map.expect_after(place);
         self.sequence += 1;
         // The slot that would be given back and taken again.
         *self.slab.get_mut(slot) = FlashOp {
@@ -123,20 +125,34 @@ impl Kernel {
         };
         let Some((class, plane)) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
         let others = Ready::planes_of(waiting, class) & !(1 << (plane - die * self.planes_per_die.get()));
-        let alone = others == 0 || self.pack.window() == 0;
         let begins = match class {
             Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
                 self.take_die(die);
                 return self.start_next_read(die, plane, class, others, queue);
             }
-            GC_WRITE if alone => self.program_moved_page(die, plane, queue)?,
-            Class::HOST_WRITE if alone => self.program_page_of_host(die, plane, queue)?,
+            GC_WRITE if self.moves_alone(die, plane, others) => self.program_moved_page(die, plane, queue)?,
+            Class::HOST_WRITE if others == 0 || self.pack.window() == 0 => {
+                self.program_page_of_host(die, plane, queue)?
+            }
             _ => false,
         };
         if begins {
             return Ok(());
         }
         self.dispatch_with_others(die, (class, plane), waiting, queue)
+    }
+
+    /// True if nothing that waits for other planes can share the program of the oldest unit of a victim. Each plane has blocks of its own to
+    /// write to, so that nothing changes for the others when this one gets its page.
+    #[inline(always)]
+    fn moves_alone(&self, die: u32, plane: u32, others: u32) -> bool {
+        if others == 0 || self.pack.window() == 0 {
+            return true;
+        }
+        let page = self.space.next_page(&self.blocks, plane, Stream::Collector);
+        let head = self.queues[plane as usize * CLASSES + GC_WRITE.index()].head;
+        let first = die * self.planes_per_die.get();
+        !bits(others).any(|bit| self.write_joins(first + bit, GC_WRITE, page, head))
     }
 
     /// The same where others may share the command of the oldest operation, or it is no read or program of a page.
@@ -186,7 +202,8 @@ impl Kernel {
             return Ok(false);
         }
         let op = self.slab.get(head);
-        if op.units == 0 || op.role == Role::Merge {
+        // As `still_wanted` says.
+        if op.units == 0 || (op.role == Role::Merge && !self.map.lies_at(op.unit, op.source)) {
             return Ok(false);
         }
         let slot = self.take_oldest(die, plane, Class::HOST_WRITE);

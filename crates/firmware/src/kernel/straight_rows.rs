@@ -28,7 +28,7 @@ impl Kernel {
                 if page_of_other == page && goes_with {
                     self.bind_at_hand(die, to, other);
                 }
-            } else if self.write_joins(die, to, Class::HOST_WRITE, page) {
+            } else if self.write_joins(to, Class::HOST_WRITE, page, slot) {
                 self.bind_page_straight(die, to, Class::HOST_WRITE)?;
             }
         }
