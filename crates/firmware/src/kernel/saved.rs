@@ -159,9 +159,6 @@ impl Kernel {
         self.dispatch.restore(saved.dispatch)?;
         self.shares.restore(saved.shares)?;
         self.dispatch.share(&self.shares.shares());
-        for stage in self.stage.iter_mut().chain(&mut self.stage_aside) {
-            stage.limit(self.dispatch.limits());
-        }
         if let Some(interval) = self.shares.interval() {
             // Steps at rest are taken when operations come again.
             if saved.control_due > now + interval || !saved.control_due.is_multiple_of(interval) {

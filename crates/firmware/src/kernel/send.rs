@@ -161,7 +161,6 @@ impl Kernel {
         let Some(mut stage) = self.stage.take() else { return };
         if self.now >= self.control_due {
             self.control_shares();
-            stage.limit(self.dispatch.limits());
         }
         let mut listed = self.listed.take().unwrap_or_default();
         match self.dispatch.sees() {
@@ -173,7 +172,7 @@ impl Kernel {
         let goes = |at| stage.tags.is_some() || self.has_company(stage.queue(at));
         let roams = stage.roaming().iter().any(|&at| goes(at as usize));
         stage.roams = roams;
-        stage.has_looked();
+        stage.settle();
         self.stage = Some(stage);
     }
 

@@ -10,7 +10,7 @@ use super::tags::TagQueue;
 use crate::ops::{Fifo, NONE};
 use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
-use crate::task::{ByTask, Class, Task, Tasks, CLASSES, TASKS};
+use crate::task::{Class, Task, Tasks, CLASSES, TASKS};
 use wordline_base::{Divisor, Time};
 use wordline_flash::Geometry;
 
@@ -94,10 +94,6 @@ pub(super) struct Stage {
     pub starting: u32,
     /// Operations that the dies have more than after the last look: less than 0 means that there is new room.
     balance: i32,
-    /// True if a die that was full has room since the last look, or a task may have operations outstanding again.
-    gained: bool,
-    /// The most that each task may have outstanding; 0 if the dispatch policy has no such limits.
-    limits: ByTask<u32>,
 }
 
 impl Stage {
@@ -146,14 +142,7 @@ impl Stage {
             came: false,
             starting: 0,
             balance: 0,
-            gained: false,
-            limits: [0; TASKS],
         }
-    }
-
-    /// The dispatch policy has these limits from now on, if it has any.
-    pub fn limit(&mut self, limits: Option<ByTask<u32>>) {
-        self.limits = limits.unwrap_or_default();
     }
 
     /// The queue for a class and a place.
@@ -293,12 +282,6 @@ impl Stage {
         self.dirty || self.came || self.balance < 0
     }
 
-    /// True if something may go that could not after the last look, as far as company, pages and time do not decide on it.
-    #[inline]
-    pub fn has_gained(&self) -> bool {
-        self.dirty || self.came || self.gained
-    }
-
     /// True if nothing waits.
     #[inline]
     pub fn has_nothing(&self) -> bool {
@@ -372,15 +355,7 @@ impl Stage {
             && (0..self.words()).all(|word| self.open_for_host(word) == 0)
     }
 
-    /// The dispatch policy has looked, and sent what could go.
-    #[inline]
-    pub fn has_looked(&mut self) {
-        self.settle();
-        self.gained = false;
-    }
-
-    /// The dispatch policy need not look before something else happens.
-    #[inline]
+    /// The dispatch policy has looked.
     pub fn settle(&mut self) {
         (self.dirty, self.came, self.balance) = (false, false, 0);
     }
@@ -509,9 +484,7 @@ impl Stage {
 
     #[inline]
     fn shift(&mut self, die: u32, class: Class, change: i32) {
-        let index = class.task().index();
-        let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[index]);
-        self.gained |= change < 0 && (load.all >= self.depth || *task >= self.limits[index]);
+        let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
         load.all = load.all.checked_add_signed(change).expect("a die gives back what it has");
         *task = task.checked_add_signed(change).expect("a task has what its dies have");
         if self.tags.is_some() {

@@ -55,10 +55,7 @@ impl Kernel {
     /// writes that may go to several dies lack company.
     #[inline]
     pub(super) fn offer_of_stage(&mut self) -> Offer {
-        let Some(stage) = self.stage.as_mut().filter(|stage| stage.is_due()) else { return Offer::Nothing };
-        if !stage.has_gained() && !self.stalled && self.now < self.control_due && !self.buffer.has_due() {
-            // An operation has ended, but its die had room before, and its task was not at its limit.
-            stage.settle();
+        if self.stage.as_ref().is_none_or(|stage| !stage.is_due()) {
             return Offer::Nothing;
         }
         if self.dispatch.sees() != Sight::Oldest || self.now >= self.control_due {
@@ -88,7 +85,7 @@ impl Kernel {
         if offer == Offer::Nothing {
             if let Some(stage) = &mut self.stage {
                 stage.roams = roams;
-                stage.has_looked();
+                stage.settle();
             }
         }
         offer
@@ -104,7 +101,7 @@ impl Kernel {
     #[inline]
     fn settle_stage(&mut self) {
         if let Some(stage) = &mut self.stage {
-            stage.has_looked();
+            stage.settle();
         }
     }
 
@@ -329,7 +326,7 @@ impl Kernel {
     #[inline]
     fn settle_alone(&self, stage: &mut Stage) {
         stage.roams = stage.roaming().iter().any(|&at| self.has_company(stage.queue(at as usize)));
-        stage.has_looked();
+        stage.settle();
     }
 
     /// True if nothing was sent to an idle die.
