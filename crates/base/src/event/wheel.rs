@@ -1,0 +1,174 @@
+//! Events of the near future, each in a place by its time.
+//!
+//! A *place* is a span of 2^18 ps, about 262 ns. The wheel has 4,096 of them, about 1.07 ms, so mostly all that dies do but erase. Bits tell
+//! which places are taken, so the first event is found by two looks for the lowest bit, whatever their number. Most events are alone in
+//! their place; the others of a place follow the first in a list. One that comes after the last place is refused.
+
+use super::{IN_HEAP, NEVER};
+
+/// Bits of a time within a place.
+const SHIFT: u32 = 18;
+/// Words of bits, a bit for each place.
+const WORDS: usize = 64;
+const PLACES: usize = 64 * WORDS;
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Wheel {
+    /// The first event of each place; only those of taken places mean anything.
+    keys: Box<[u128; PLACES]>,
+    /// The places that have more, as bits.
+    shared: [u64; WORDS],
+    /// Of these, the second event, as a number of `others`.
+    seconds: Box<[u32; PLACES]>,
+    /// All events but the first of their place, and the one that follows in it; what is not in use follows `free`.
+    others: Vec<(u128, u32)>,
+    free: u32,
+    /// The taken places, as bits.
+    taken: [u64; WORDS],
+    /// The words that have some.
+    words: u64,
+    /// The first place, counted from time 0 on: it is not after any event, and the last is `PLACES - 1` later.
+    now: u64,
+}
+
+impl Default for Wheel {
+    fn default() -> Self {
+        let many = "it has so many places";
+        Self {
+            keys: vec![0; PLACES].into_boxed_slice().try_into().expect(many),
+            shared: [0; WORDS],
+            seconds: vec![0; PLACES].into_boxed_slice().try_into().expect(many),
+            others: Vec::new(),
+            free: NONE,
+            taken: [0; WORDS],
+            words: 0,
+            now: 0,
+        }
+    }
+}
+
+/// The place of an event, counted from time 0 on.
+#[inline(always)]
+fn place_of(key: u128) -> u64 {
+    (key >> 64) as u64 >> SHIFT
+}
+
+impl Wheel {
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        let firsts: u32 = self.taken.iter().map(|word| word.count_ones()).sum();
+        let free = std::iter::successors(Some(self.free), |&at| Some(self.others.get(at as usize)?.1));
+        firsts as usize + self.others.len() + 1 - free.count()
+    }
+
+    /// Forgets all events.
+    pub fn clear(&mut self) {
+        (self.taken, self.shared, self.words) = ([0; WORDS], [0; WORDS], 0);
+        self.others.clear();
+        self.free = NONE;
+    }
+
+    /// Puts an event into its place, and tells which that is; none if the wheel has none for its time.
+    #[inline(always)]
+    pub fn insert(&mut self, key: u128) -> Option<usize> {
+        let place = place_of(key);
+        let at = place as usize % PLACES;
+        let (word, bit) = (at / 64, 1 << (at % 64));
+        if place.wrapping_sub(self.now) >= PLACES as u64 {
+            return None;
+        }
+        let taken = self.taken[word];
+        if taken & bit != 0 {
+            self.insert_behind(key, at);
+            return Some(at);
+        }
+        self.keys[at] = key;
+        self.taken[word] = taken | bit;
+        self.words |= 1 << word;
+        Some(at)
+    }
+
+    /// Puts an event into a place that has some, in their order.
+    #[inline(never)]
+    fn insert_behind(&mut self, key: u128, at: usize) {
+        let first = self.keys[at];
+        self.keys[at] = first.min(key);
+        let key = first.max(key);
+        let bit = 1 << (at % 64);
+        let mut after = if self.shared[at / 64] & bit != 0 { self.seconds[at] } else { NONE };
+        let mut before = NONE;
+        while after != NONE && self.others[after as usize].0 < key {
+            (before, after) = (after, self.others[after as usize].1);
+        }
+        let number = self.free;
+        if number == NONE {
+            self.others.push((key, after));
+        } else {
+            self.free = std::mem::replace(&mut self.others[number as usize], (key, after)).1;
+        }
+        let number = if number == NONE { self.others.len() as u32 - 1 } else { number };
+        if before == NONE {
+            self.seconds[at] = number;
+        } else {
+            self.others[before as usize].1 = number;
+        }
+        self.shared[at / 64] |= bit;
+    }
+
+    /// Takes the first event from a place that has more; gives the one that is first then.
+    #[inline(never)]
+    fn take_before_others(&mut self, at: usize) -> u128 {
+        let number = self.seconds[at];
+        let (key, after) = std::mem::replace(&mut self.others[number as usize], (0, self.free));
+        (self.free, self.keys[at], self.seconds[at]) = (number, key, after);
+        if after == NONE {
+            self.shared[at / 64] &= !(1 << (at % 64));
+        }
+        key
+    }
+
+    /// Takes the first event from its place; gives the one that is first then, and its place.
+    #[inline(always)]
+    pub fn take(&mut self, key: u128, at: usize) -> (u128, usize) {
+        self.now = place_of(key);
+        let (word, bit) = (at / 64 % WORDS, 1 << (at % 64));
+        if self.shared[word] & bit != 0 {
+            return (self.take_before_others(at), at);
+        }
+        let left = self.taken[word] & !bit;
+        self.taken[word] = left;
+        if left == 0 {
+            self.words &= !(1 << word);
+        }
+        self.first_from(at)
+    }
+
+    /// An event has been taken elsewhere that came before all others: the wheel turns on to its time, never back. Gives its first event.
+    #[inline(always)]
+    pub fn turn_to(&mut self, key: u128) -> (u128, usize) {
+        self.now = self.now.max(place_of(key));
+        self.first_from(self.now as usize % PLACES)
+    }
+
+    /// The first event from a place on, once around, and its place.
+    #[inline(always)]
+    fn first_from(&self, at: usize) -> (u128, usize) {
+        let word = at / 64 % WORDS;
+        let here = self.taken[word] >> (at % 64);
+        if here != 0 {
+            let at = (at + here.trailing_zeros() as usize) % PLACES;
+            return (self.keys[at], at);
+        }
+        if self.words == 0 {
+            return (NEVER, IN_HEAP);
+        }
+        // The words after this one, and at the end this one: its bits before the place.
+        let after = self.words.rotate_right(word as u32 + 1).trailing_zeros() as usize;
+        let word = (word + 1 + after) % WORDS;
+        let at = word * 64 + self.taken[word].trailing_zeros() as usize % 64;
+        (self.keys[at], at)
+    }
+}
