@@ -163,27 +163,32 @@ impl BlockMap {
         let records = kernel.blocks().records();
         let cells =
             records.len() / blocks_per_plane as usize * blocks_per_plane.div_ceil(self.blocks_per_cell) as usize;
-        let room = || Vec::with_capacity(cells);
         let mut moment = Moment {
             at: at - self.start,
-            valid: room(),
-            erases: Vec::with_capacity(cells),
-            states: STATES.map(|_| room()),
+            valid: vec![0; cells],
+            erases: vec![0; cells],
+            states: STATES.map(|_| vec![0; cells]),
         };
         let planes = records.chunks(blocks_per_plane as usize);
-        for cell in planes.flat_map(|plane| plane.chunks(self.blocks_per_cell as usize)) {
+        let blocks_of = planes.flat_map(|plane| plane.chunks(self.blocks_per_cell as usize));
+        for (cell, blocks) in blocks_of.enumerate() {
+            let count = blocks.len() as u64;
             let (mut valid, mut erases, mut states) = (0, 0, [0; STATES.len()]);
-            for block in cell {
+            for block in blocks {
                 valid += u64::from(block.valid);
                 erases += u64::from(block.erases);
-                if let Some(state) = state(block.status) {
-                    states[state] += 1;
+                match state(block.status) {
+                    // A cell of one block has one state.
+                    Some(state) if count == 1 => moment.states[state][cell] = 255,
+                    Some(state) => states[state] += 1,
+                    None => {}
                 }
             }
-            let blocks = cell.len() as u64;
-            moment.valid.push(share(valid, blocks * units_per_block));
-            moment.erases.push(erases);
-            moment.states.iter_mut().zip(states).for_each(|(told, count)| told.push(share(count, blocks)));
+            moment.valid[cell] = share(valid, count * units_per_block);
+            moment.erases[cell] = erases;
+            if count > 1 {
+                moment.states.iter_mut().zip(states).for_each(|(told, part)| told[cell] = share(part, count));
+            }
         }
         moment
     }

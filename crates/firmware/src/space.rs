@@ -236,20 +236,26 @@ impl Space {
         }
     }
 
+    /// True if a block of a plane may be opened for a stream.
     #[inline]
-    fn may_open(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
+    pub fn may_open(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
         if blocks.free_in_plane(plane) == 0 {
             return false;
         }
-        stream == Stream::Collector || {
-            let domain = blocks.domain_of_plane(plane);
-            let tally = &self.domains[domain as usize];
-            let promised =
-                self.credit(tally.owed, tally.jobs).saturating_sub(tally.collector_room).div_ceil(self.pages_together);
-            // What a block with a failed program still holds takes a block and frees none.
-            let kept = self.blocks_together + blocks.doomed(domain);
-            blocks.free_in_domain(domain) >= kept + self.reserve.max(promised * self.blocks_together)
+        if stream == Stream::Collector {
+            return true;
         }
+        let domain = blocks.domain_of_plane(plane);
+        // What a block with a failed program still holds takes a block and frees none.
+        let kept = self.blocks_together + blocks.doomed(domain);
+        let free = blocks.free_in_domain(domain);
+        if free < kept + self.reserve {
+            return false;
+        }
+        let tally = &self.domains[domain as usize];
+        let promised =
+            self.credit(tally.owed, tally.jobs).saturating_sub(tally.collector_room).div_ceil(self.pages_together);
+        free >= kept + promised * self.blocks_together
     }
 
     /// Binds the next page of a plane for data of a stream that a task writes.

@@ -22,7 +22,7 @@ impl Kernel {
         if first == last {
             self.map.expect(first);
         } else {
-            self.map.expect_all(first..=last.min(first.saturating_add(MOST)));
+            self.map.expect_all(first..=last.min(first.saturating_add(MOST - 1)));
         }
         if let Some(table) = &self.table {
             table.expect(first, &self.mapping);
@@ -47,14 +47,26 @@ impl Kernel {
     /// Tells that the units from the first to the last will soon be read or overwritten, when their map entries are at hand.
     #[inline(always)]
     pub fn expect_access(&self, first: u32, last: u32, overwrites: bool) {
-        let most = last.min(first.saturating_add(MOST));
+        if first == last {
+            // Mostly it is one.
+            if overwrites {
+                self.expect_overwrite(first);
+            } else {
+                self.expect_read(first);
+            }
+        } else {
+            self.expect_accesses(first, last.min(first.saturating_add(MOST - 1)), overwrites);
+        }
+        if let Some(table) = &self.table {
+            table.expect_soon(first, &self.mapping);
+        }
+    }
+
+    fn expect_accesses(&self, first: u32, most: u32, overwrites: bool) {
         if overwrites {
             (first..=most).for_each(|unit| self.expect_overwrite(unit));
         } else {
             (first..=most).for_each(|unit| self.expect_read(unit));
-        }
-        if let Some(table) = &self.table {
-            table.expect_soon(first, &self.mapping);
         }
     }
 

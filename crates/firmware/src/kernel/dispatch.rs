@@ -359,13 +359,19 @@ impl Kernel {
     }
 
     /// As [`Self::finds_page`] for the writes of a class that wait for a plane: mostly they fill a page, and a block is open.
-    #[inline]
+    #[inline(always)]
     fn finds_page_at_once(&mut self, class: Class, plane: u32) -> bool {
         self.goes_at_once(class, plane) || self.finds_page_of_queue(class, plane)
     }
 
     #[inline(never)]
     fn finds_page_of_queue(&mut self, class: Class, plane: u32) -> bool {
+        if self.straight_pages && !class.is_map_write() {
+            // Each write fills a page, and the plane has no open block.
+            let opens = self.space.may_open(&self.blocks, plane, stream_of(class));
+            self.stalled |= !opens;
+            return opens;
+        }
         let fifo = self.queues[plane as usize * CLASSES + class.index()];
         self.finds_page(&fifo, class, plane)
     }

@@ -576,7 +576,9 @@ impl Kernel {
     /// True if there is nothing to start or to end: mostly so when an operation has come for a busy die.
     #[inline(always)]
     fn is_quiet(&self) -> bool {
-        let special = self.detours | self.outside | self.stalled | self.shared_dirty | self.holding.due;
+        // What found no room is looked at when all dies are idle.
+        let stuck = self.stalled && self.busy == 0;
+        let special = self.detours | self.outside | stuck | self.shared_dirty | self.holding.due;
         let waits = !self.dirty.is_empty() || !self.ended.is_empty() || !self.pressed.is_empty();
         !waits && !special && self.fault.is_none()
     }

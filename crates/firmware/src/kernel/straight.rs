@@ -53,7 +53,8 @@ impl Kernel {
     /// As [`Kernel::is_quiet`]: of what that looks at, the rest is for drives whose reads do not go straight.
     #[inline(always)]
     pub(super) fn is_quiet_straight(&self) -> bool {
-        let quiet = self.dirty.is_empty() && !(self.stalled | self.shared_dirty) && self.fault.is_none();
+        let stuck = self.stalled && self.busy == 0;
+        let quiet = self.dirty.is_empty() && !(stuck | self.shared_dirty) && self.fault.is_none();
         debug_assert_eq!(quiet, self.is_quiet(), "something else holds reads up");
         quiet
     }
@@ -144,7 +145,7 @@ impl Kernel {
         }
         self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
         self.busy -= 1;
-        if next == Next::General {
+        if next == Next::General || self.stalled {
             self.mark(die);
             self.pump(queue)?;
         }

@@ -368,7 +368,7 @@ impl Kernel {
             self.dispatch_straight(die, queue)?;
         }
         // Of what `is_quiet` looks at, the rest is for other drives.
-        if !(self.stalled | self.shared_dirty) && self.fault.is_none() {
+        if !((self.stalled && self.busy == 0) | self.shared_dirty) && self.fault.is_none() {
             return Ok(());
         }
         self.run(queue)
