@@ -106,7 +106,7 @@ impl Map {
     }
 
     /// True if the place holds valid data.
-    #[inline]
+    #[inline(always)]
     pub fn is_valid(&self, place: Place) -> bool {
         self.valid.at(place as usize / 64) >> (place % 64) & 1 == 1
     }

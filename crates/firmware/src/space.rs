@@ -183,7 +183,7 @@ impl Space {
     }
 
     /// True if a plane has an open block for a stream and nothing else decides whether a page of it can be bound.
-    #[inline]
+    #[inline(always)]
     pub fn is_open(&self, plane: u32, stream: Stream) -> bool {
         self.plain && self.pace_below == 0 && self.open[plane as usize * STREAMS + stream as usize] != NONE
     }
@@ -366,7 +366,7 @@ impl Space {
 
     /// Units of a domain's jobs have their new places, or need none any more. True if a host that was held back may go
     /// on.
-    #[inline]
+    #[inline(always)]
     pub fn settle(&mut self, domain: u32, units: u32) -> bool {
         let goes_on = self.pace_below > 0 && units > 0 && self.earn(domain, units);
         self.domains[domain as usize].owed -= units;
