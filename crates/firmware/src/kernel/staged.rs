@@ -147,6 +147,37 @@ impl Kernel {
         Ok(if others_came { Gone::AmongOthers } else { Gone::ToDie })
     }
 
+    /// As [`Kernel::read_straight`] of bytes of a unit for a request, where reads go straight through the stage, and no processor works on
+    /// them.
+    #[inline(never)]
+    pub(super) fn read_straight_by_stage(
+        &mut self,
+        now: Time,
+        (request, unit, bytes): (u32, u32, u32),
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
+        if self.cores.is_some() || self.table.is_some() || self.buffer.holds(unit) {
+            return Ok(false);
+        }
+        self.now = now;
+        let Some(source) = self.map.place(unit).filter(|_| self.has_clear_way()) else { return Ok(false) };
+        let block = self.units_per_block.quotient(source);
+        let plane = self.blocks_per_plane.quotient(block);
+        let die = self.planes_per_die.quotient(plane);
+        let Some(stage) = &self.stage else { return Ok(false) };
+        if stage.load(die) > 0 && !self.dies[die as usize].busy {
+            return Ok(false);
+        }
+        self.sequence += 1;
+        let (class, sequence) = (Class::HOST_READ, self.sequence);
+        let op = FlashOp { ready: now, sequence, unit, source, owner: request, bytes, ..FlashOp::default() };
+        let slot = self.slab.insert(op);
+        if self.send_straight(Straight { slot, class, sequence, block, plane, die }, queue)? == Gone::AmongOthers {
+            self.pump_by_stage(queue)?;
+        }
+        Ok(true)
+    }
+
     /// Sends a read of one page to its idle die, as [`Kernel::add_read`] and [`Kernel::start`] would, without a command that is put
     /// together; true if other operations may have come meanwhile.
     #[inline(always)]

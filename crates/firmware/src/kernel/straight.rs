@@ -79,7 +79,10 @@ impl Kernel {
         bytes: u32,
         queue: &mut EventQueue,
     ) -> Result<bool, Fault> {
-        if !self.straight || self.buffer.holds(unit) || !self.is_quiet_straight() {
+        if !self.straight {
+            return Ok(self.straight_by_stage && self.read_straight_by_stage(now, (request, unit, bytes), queue)?);
+        }
+        if self.buffer.holds(unit) || !self.is_quiet_straight() {
             return Ok(false);
         }
         let Some(source) = self.map.place(unit) else { return Ok(false) };
