@@ -224,8 +224,8 @@ impl Kernel {
         self.dies[die as usize].begin(class, self.now);
     }
 
-    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads, or a program of the host; false if it has to
-    /// take the general path, and nothing has happened yet.
+    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads, a program of the host, or one
+    /// of those of [`Kernel::end_page_by_stage`]; false if it has to take the general path, and nothing has happened yet.
     ///
     /// # Errors
     /// When a rule is broken.
@@ -236,6 +236,10 @@ impl Kernel {
             self.end_program_by_stage(die, queue)?;
             return Ok(true);
         }
+        if self.by_stage_in_pages && state.count == 1 && self.end_page_by_stage(die, queue)? {
+            return Ok(true);
+        }
+        let state = &mut self.dies[die as usize];
         if state.class != Class::HOST_READ || state.mixed {
             return Ok(false);
         }
@@ -263,6 +267,10 @@ impl Kernel {
             self.slab.remove(slot);
             let gc_affected = delayed || ready < collector_end;
             self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
+        }
+        if self.by_stage_in_pages {
+            self.go_on_at(die, queue)?;
+            return Ok(true);
         }
         let next = if self.is_calm() { self.next_by_stage(die, queue)? } else { Next::General };
         if next == Next::General {
@@ -294,15 +302,21 @@ impl Kernel {
         if !self.is_current(self.slab.get(head)) {
             return Ok(Next::General);
         }
-        let others_came = self.start_oldest_read(die, plane, planes & !(1 << at), queue)?;
+        let others_came = self.start_oldest_read(die, plane, class, planes & !(1 << at), queue)?;
         Ok(if others_came { Next::AmongOthers } else { Next::Done })
     }
 
-    /// Starts the oldest read of the host of a plane, with partners of the other planes given, as bits: as [`Kernel::issue_read`] and
+    /// Starts the oldest read of a class of a plane, with partners of the other planes given, as bits: as [`Kernel::issue_read`] and
     /// [`Kernel::start`]. All of them take their own places at the die. True if other operations may have come meanwhile.
     #[inline]
-    fn start_oldest_read(&mut self, die: u32, plane: u32, others: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let class = Class::HOST_READ;
+    pub(super) fn start_oldest_read(
+        &mut self,
+        die: u32,
+        plane: u32,
+        class: Class,
+        others: u32,
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
         let Some(slot) = self.pop_uncounted(plane, class) else { return Ok(false) };
         let op = self.slab.get_mut(slot);
         op.next = NONE;
