@@ -102,6 +102,12 @@ impl Tasks {
         Self(self.0 & others.0)
     }
 
+    /// These without others.
+    #[must_use]
+    pub const fn but(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
     /// True if a task is one of them.
     #[must_use]
     pub const fn has(self, task: Task) -> bool {

@@ -29,7 +29,8 @@ impl Drive {
     fn take_up(&mut self, slot: u32) -> Result<(), Fault> {
         self.in_service += 1;
         if self.starts_straight(slot)? {
-            return Ok(());
+            // Where others go with it, they may have found nothing left to do.
+            return self.settle();
         }
         self.serve(slot);
         self.kernel.pump(&mut self.queue)?;

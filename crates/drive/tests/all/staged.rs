@@ -5,6 +5,7 @@ use wordline_base::{Op, Request, Stream};
 use wordline_drive::load::from_text;
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::Drive;
+use wordline_firmware::Kernel;
 
 const SECTOR: u64 = 512;
 
@@ -84,6 +85,49 @@ fn random_drive(random: &mut Stream) -> String {
     )
 }
 
+/// A random small drive with a commit stage whose pages have one unit, and whose planes mostly collect for themselves.
+fn random_drive_of_pages(random: &mut Stream) -> String {
+    let mut pick = |of: &[&'static str]| *pick(random, of);
+    format!(
+        r#"
+        geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = 1, planes_per_die = {},
+                      blocks_per_plane = {}, pages_per_block = {}, page_kib = 16 }}
+        nand = {{ read_us = 50.0, program_us = {}, erase_us = 2000.0 }}
+        capacity = {{ raw_over_logical = {} }}
+        mapping = {{ policy = "page", unit_kib = 16 }}
+        placement = {{ policy = "{}" }}
+        victim = {{ policy = "{}" }}
+        collect = {{ policy = "on-demand", scope = "plane"{} }}
+        pack = {{ policy = {} }}
+        arbiter = {{ policy = "{}" }}
+        dispatch = {{ policy = {} }}
+        shares = {{ policy = "{}" }}
+        refresh = {{ policy = {} }}
+        buffer = {{ policy = {} }}
+        link = {{ policy = "nvme" }}
+        queue = {{ queues = 1, depth = 32 }}
+        verify = {{ shadow = {} }}
+        "#,
+        pick(&["1", "2", "3"]),
+        pick(&["1", "2", "4"]),
+        pick(&["1", "2", "2", "4"]),
+        pick(&["32", "40", "48"]),
+        pick(&["6", "12", "24"]),
+        pick(&["200.0", "500.0"]),
+        pick(&["1.3", "1.6", "2.2"]),
+        pick(&["static", "static", "static", "least-busy"]),
+        pick(&["greedy", "cost-benefit", "random", "best-of"]),
+        pick(&["", "", ", window_pages = 1", ", window_pages = 8", ", blocks_at_a_time = 3"]),
+        pick(&["\"none\"", "\"planes\"", "\"planes\"", "\"planes\", window = 1", "\"planes\", gather = true"]),
+        pick(&["first-come", "first-come", "first-come", "reads-first"]),
+        pick(&["\"debit\"", "\"debit\"", "\"debit\", depth = 1", "\"debit\", depth = 2", "\"priority\""]),
+        pick(&["fixed", "feedback", "feedback"]),
+        pick(&["\"none\"", "\"none\"", "\"scrub\", start_reads = 400, stop_reads = 300"]),
+        pick(&["\"none\"", "\"none\"", "\"fifo\", capacity_kib = 512"]),
+        pick(&["false", "true"]),
+    )
+}
+
 /// As [`closed_loop`], but the drive handles all events of some time at once.
 fn hurried_loop(drive: &mut Drive, depth: u64, count: u64, mut next: impl FnMut(u64) -> Request) {
     let (mut submitted, mut completed) = (0, 0);
@@ -134,17 +178,40 @@ fn work(drive: &mut Drive, random: &mut Stream) {
 
 #[test]
 fn operations_that_go_straight_through_the_stage_change_nothing() {
+    let [straight, others, refused] =
+        compare("operations_that_go_straight_through_the_stage_change_nothing", random_drive, Kernel::is_straight);
+    let one = std::env::var_os("WORDLINE_SEED").is_some();
+    assert!(one || straight > 40 && others > 15, "{straight} straight, {others} others, {refused} refused");
+}
+
+#[test]
+fn pages_that_go_straight_through_the_stage_change_nothing() {
+    let [straight, others, refused] = compare(
+        "pages_that_go_straight_through_the_stage_change_nothing",
+        random_drive_of_pages,
+        Kernel::is_straight_by_stage_in_pages,
+    );
+    let one = std::env::var_os("WORDLINE_SEED").is_some();
+    assert!(one || straight > 40 && others > 15, "{straight} straight, {others} others, {refused} refused");
+}
+
+/// Lets random drives work on both ways; gives how many of them go straight, how many not, and how many cannot be.
+fn compare(
+    name: &'static str,
+    random_drive: fn(&mut Stream) -> String,
+    goes_straight: fn(&Kernel) -> bool,
+) -> [u32; 3] {
     let (mut straight, mut others, mut refused) = (0, 0, 0);
     let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
     let seeds = if long() { 10_000 } else { 200 };
-    for_seeds("staged", "operations_that_go_straight_through_the_stage_change_nothing", seeds, |seed| {
+    for_seeds("staged", name, seeds, |seed| {
         let text = random_drive(&mut Stream::new(seed, "staged-test", 0));
         let drive = from_text("small", &text).ok().and_then(|config| Drive::new(&config, seed).ok());
         let Some(mut fast) = drive else { return refused += 1 };
         let mut slow = fast.clone();
         slow.avoid_straight();
-        assert!(!slow.kernel().is_straight());
-        *if fast.kernel().is_straight() { &mut straight } else { &mut others } += 1;
+        assert!(!goes_straight(slow.kernel()));
+        *if goes_straight(fast.kernel()) { &mut straight } else { &mut others } += 1;
         for drive in [&mut fast, &mut slow] {
             drive.start_measuring();
             work(drive, &mut Stream::new(seed, "staged-test", 1));
@@ -156,6 +223,5 @@ fn operations_that_go_straight_through_the_stage_change_nothing() {
         let state = |drive: &mut Drive| snapshot::to_bytes(&header, drive).expect("a drive can be saved");
         assert!(state(&mut fast) == state(&mut slow), "the states differ");
     });
-    let one = std::env::var_os("WORDLINE_SEED").is_some();
-    assert!(one || straight > 40 && others > 15, "{straight} straight, {others} others, {refused} refused");
+    [straight, others, refused]
 }

@@ -44,6 +44,7 @@ mod hold_jobs;
 mod interrupt;
 mod log_merges;
 mod log_writes;
+mod look;
 mod merge;
 mod mix;
 mod parity;
@@ -63,6 +64,7 @@ mod slc;
 mod stage;
 mod staged;
 mod staged_moves;
+mod staged_pages;
 mod standing;
 mod steer;
 mod straight;
@@ -320,6 +322,9 @@ pub struct Kernel {
     /// True if plain reads may go straight through processors and the commit stage.
     #[serde(skip)]
     straight_by_stage: bool,
+    /// True if all commands may go straight through the commit stage page by page.
+    #[serde(skip)]
+    by_stage_in_pages: bool,
     /// True if units of the host may form stretches, and if they never do.
     #[serde(skip)]
     stretches: bool,
@@ -589,7 +594,9 @@ impl Kernel {
         loop {
             while let Some(die) = self.dirty.pop_front() {
                 self.dies[die as usize].queued = false;
-                if !self.dispatch(die, queue)? && self.follows_ends {
+                if self.straight_by_stage {
+                    self.dispatch_sent(die, queue)?;
+                } else if !self.dispatch(die, queue)? && self.follows_ends {
                     // Its operations may have become void.
                     self.may_be_free(die);
                 }

@@ -51,6 +51,9 @@ impl Kernel {
 
     /// An operation waits in the stage, behind the others of its class and place, or before them.
     pub(super) fn put_on_stage(&mut self, slot: u32, class: Class, place: Constraint, first: bool) {
+        if self.by_stage_in_pages && !first {
+            return self.stage_page(slot, class, place);
+        }
         let Some(stage) = &mut self.stage else { return };
         let at = stage.at(class, place);
         let queue = stage.queue_mut(at);
@@ -165,6 +168,7 @@ impl Kernel {
         let mut listed = self.listed.take().unwrap_or_default();
         match self.dispatch.sees() {
             _ if stage.tags.is_some() => self.send_tags(&mut stage, &mut listed.queues),
+            Sight::Oldest if self.straight_by_stage && stage.roaming().is_empty() => self.send_bound(&mut stage),
             Sight::Oldest => self.send_oldest(&mut stage, &mut listed),
             sight => self.send_listed(&mut stage, sight, &mut listed),
         }

@@ -30,6 +30,20 @@ pub(super) struct Queue {
     pub is_listed: bool,
 }
 
+/// Queues that are listed of a task and a die.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub queues: Vec<u32>,
+    /// Number of the first operation of all in the order of becoming ready; the highest if there is none.
+    pub oldest: u64,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self { queues: Vec::new(), oldest: u64::MAX }
+    }
+}
+
 /// Operations at a die.
 #[derive(Clone, Copy, Debug, Default)]
 struct Load {
@@ -70,11 +84,9 @@ pub(super) struct Stage {
     /// True if operations of such a queue may go as soon as a die has room.
     pub roams: bool,
     /// The others that are listed, by task, then die.
-    bound: Vec<Vec<u32>>,
+    bound: Vec<Row>,
     /// How many these are.
     bound_count: u32,
-    /// By task, then die, the number of their first operation in the order of becoming ready; the highest if there is none.
-    oldest: Vec<u64>,
     loads: Vec<Load>,
     /// Dies that may have room, a bit each.
     open: Vec<u64>,
@@ -130,8 +142,7 @@ impl Stage {
             roaming: Vec::new(),
             roams: false,
             bound_count: 0,
-            bound: vec![Vec::new(); TASKS * dies as usize],
-            oldest: vec![u64::MAX; TASKS * dies as usize],
+            bound: vec![Row::default(); TASKS * dies as usize],
             loads: vec![Load { open: true, ..Load::default() }; dies as usize],
             open: vec![u64::MAX; dies.div_ceil(64) as usize],
             awaited: vec![0; TASKS * dies.div_ceil(64) as usize],
@@ -197,8 +208,9 @@ impl Stage {
             return self.roaming.push(at as u32);
         }
         let row = self.row(class.task(), die);
-        self.bound[row].push(at as u32);
-        self.oldest[row] = self.oldest[row].min(first);
+        let row = &mut self.bound[row];
+        row.queues.push(at as u32);
+        row.oldest = row.oldest.min(first);
         self.bound_count += 1;
         self.note(class.task(), die);
     }
@@ -209,7 +221,7 @@ impl Stage {
         queue.is_listed = false;
         let Queue { class, awaits: die, .. } = *queue;
         let row = self.row(class.task(), die);
-        let list = if die == NONE { &mut self.roaming } else { &mut self.bound[row] };
+        let list = if die == NONE { &mut self.roaming } else { &mut self.bound[row].queues };
         let found = list.iter().position(|&other| other as usize == at).expect("it was filled");
         list.swap_remove(found);
         if die != NONE {
@@ -217,6 +229,52 @@ impl Stage {
             self.find_oldest(class.task(), die);
             self.note(class.task(), die);
         }
+    }
+
+    /// An operation has come to a queue of a die, behind the others that wait there, if any; so a look may find it.
+    #[inline]
+    pub fn come(&mut self, at: usize) {
+        debug_assert!(self.tags.is_none(), "a device queue counts what waits");
+        let task = self.queues[at].class.task();
+        self.waiting[task.index()] += 1;
+        self.tasks = self.tasks.with(task);
+        if !self.queues[at].is_listed {
+            self.fill(at);
+        }
+        self.wake(at);
+    }
+
+    /// The first operation of a queue, which fills a page alone, is sent to its die; the next has the number given, the highest if there is
+    /// none.
+    #[inline]
+    pub fn send_first(&mut self, at: usize, next: u64) {
+        debug_assert!(
+            self.tags.is_none() && self.units_per_program.get() == 1,
+            "it counts as one that waits at its die"
+        );
+        let queue = &mut self.queues[at];
+        queue.first = next;
+        let (class, die) = (queue.class, queue.die);
+        let (task, leads) = (class.task(), next != u64::MAX);
+        queue.is_listed = leads;
+        let waiting = &mut self.waiting[task.index()];
+        *waiting = waiting.checked_sub(1).expect("an operation leaves a stage that it is in");
+        if *waiting == 0 {
+            self.tasks = self.tasks.without(task);
+        }
+        let row = self.row(task, die);
+        if !leads {
+            let list = &mut self.bound[row].queues;
+            let found = list.iter().position(|&other| other as usize == at).expect("it was filled");
+            list.swap_remove(found);
+            self.bound_count -= 1;
+            if list.is_empty() {
+                self.note(task, die);
+            }
+        }
+        self.number(row);
+        self.loads[die as usize].waiting[class.index()] += 1;
+        self.shift(die, class, 1);
     }
 
     /// Another operation of a queue is the first.
@@ -231,9 +289,15 @@ impl Stage {
 
     /// Finds the first of all operations of a task that wait for a die.
     fn find_oldest(&mut self, task: Task, die: u32) {
-        let row = self.row(task, die);
-        let firsts = self.bound[row].iter().map(|&at| self.queues[at as usize].first);
-        self.oldest[row] = firsts.min().unwrap_or(u64::MAX);
+        self.number(self.row(task, die));
+    }
+
+    /// The same for a row.
+    #[inline]
+    fn number(&mut self, row: usize) {
+        let row = &mut self.bound[row];
+        let firsts = row.queues.iter().map(|&at| self.queues[at as usize].first);
+        row.oldest = firsts.min().unwrap_or(u64::MAX);
     }
 
     /// Writes of a queue that waited for others to fill their page may go alone.
@@ -337,7 +401,7 @@ impl Stage {
                 if bits == 0 {
                     continue;
                 }
-                let row = &self.bound[self.row(task, word as u32 * 64 + bits.trailing_zeros())];
+                let row = &self.bound[self.row(task, word as u32 * 64 + bits.trailing_zeros())].queues;
                 if !bits.is_power_of_two() || row.len() > 1 || offer != Offer::Nothing {
                     return Offer::Several;
                 }
@@ -543,7 +607,7 @@ impl Stage {
 
     /// Notes whether operations of a task wait for a die.
     fn note(&mut self, task: Task, die: u32) {
-        let waits = !self.bound[self.row(task, die)].is_empty();
+        let waits = !self.bound[self.row(task, die)].queues.is_empty();
         let words = self.open.len();
         set(&mut self.awaited[task.index() * words..][..words], die, waits);
     }
@@ -558,7 +622,7 @@ impl Stage {
                 let mut bits = self.awaited[task.index() * words + word] & self.open[word];
                 while bits != 0 {
                     let die = word as u32 * 64 + bits.trailing_zeros();
-                    into.extend(&self.bound[self.row(task, die)]);
+                    into.extend(&self.bound[self.row(task, die)].queues);
                     bits &= bits - 1;
                 }
             }
@@ -574,12 +638,25 @@ impl Stage {
             let mut bits = self.awaited[task.index() * words + word] & self.open[word];
             while bits != 0 {
                 let row = self.row(task, word as u32 * 64 + bits.trailing_zeros());
-                if self.oldest[row] < before {
-                    before = look(&self.bound[row], before);
+                let row = &self.bound[row];
+                if row.oldest < before {
+                    before = look(&row.queues, before);
                 }
                 bits &= bits - 1;
             }
         }
+    }
+
+    /// Of 64 dies those that may have room, and that operations of a task wait for, a bit each.
+    #[inline]
+    pub fn open_for(&self, task: Task, word: usize) -> u64 {
+        self.awaited[task.index() * self.open.len() + word] & self.open[word]
+    }
+
+    /// Queues that are listed of a task and a die.
+    #[inline]
+    pub fn row_at(&self, task: Task, die: u32) -> &Row {
+        &self.bound[self.row(task, die)]
     }
 
     /// Of 64 dies those that may have room, and that operations of the host wait for that are held, a bit each.
@@ -597,13 +674,13 @@ impl Stage {
     /// The queue with the oldest operation of the host that waits for a die and is held; its operations have one class.
     #[inline]
     pub fn oldest_for_host(&self, die: u32) -> Option<u32> {
-        let queues = &self.bound[self.row(Task::HOST, die)];
+        let queues = &self.bound[self.row(Task::HOST, die)].queues;
         queues.iter().copied().min_by_key(|&at| self.queues[at as usize].first)
     }
 
     /// Lists all queues that are not empty.
     pub fn list_all(&self, into: &mut Vec<u32>) {
-        into.extend(self.roaming.iter().chain(self.bound.iter().flatten()));
+        into.extend(self.roaming.iter().chain(self.bound.iter().flat_map(|row| &row.queues)));
     }
 }
 

@@ -147,6 +147,37 @@ impl Kernel {
         Ok(if others_came { Gone::AmongOthers } else { Gone::ToDie })
     }
 
+    /// As [`Kernel::read_straight`] of bytes of a unit for a request, where reads go straight through the stage, and no processor works on
+    /// them.
+    #[inline(never)]
+    pub(super) fn read_straight_by_stage(
+        &mut self,
+        now: Time,
+        (request, unit, bytes): (u32, u32, u32),
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
+        if self.cores.is_some() || self.table.is_some() || self.buffer.holds(unit) {
+            return Ok(false);
+        }
+        self.now = now;
+        let Some(source) = self.map.place(unit).filter(|_| self.has_clear_way()) else { return Ok(false) };
+        let block = self.units_per_block.quotient(source);
+        let plane = self.blocks_per_plane.quotient(block);
+        let die = self.planes_per_die.quotient(plane);
+        let Some(stage) = &self.stage else { return Ok(false) };
+        if stage.load(die) > 0 && !self.dies[die as usize].busy {
+            return Ok(false);
+        }
+        self.sequence += 1;
+        let (class, sequence) = (Class::HOST_READ, self.sequence);
+        let op = FlashOp { ready: now, sequence, unit, source, owner: request, bytes, ..FlashOp::default() };
+        let slot = self.slab.insert(op);
+        if self.send_straight(Straight { slot, class, sequence, block, plane, die }, queue)? == Gone::AmongOthers {
+            self.pump_by_stage(queue)?;
+        }
+        Ok(true)
+    }
+
     /// Sends a read of one page to its idle die, as [`Kernel::add_read`] and [`Kernel::start`] would, without a command that is put
     /// together; true if other operations may have come meanwhile.
     #[inline(always)]
@@ -193,8 +224,8 @@ impl Kernel {
         self.dies[die as usize].begin(class, self.now);
     }
 
-    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads, or a program of the host; false if it has to
-    /// take the general path, and nothing has happened yet.
+    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads, a program of the host, or one
+    /// of those of [`Kernel::end_page_by_stage`]; false if it has to take the general path, and nothing has happened yet.
     ///
     /// # Errors
     /// When a rule is broken.
@@ -205,6 +236,10 @@ impl Kernel {
             self.end_program_by_stage(die, queue)?;
             return Ok(true);
         }
+        if self.by_stage_in_pages && state.count == 1 && self.end_page_by_stage(die, queue)? {
+            return Ok(true);
+        }
+        let state = &mut self.dies[die as usize];
         if state.class != Class::HOST_READ || state.mixed {
             return Ok(false);
         }
@@ -232,6 +267,10 @@ impl Kernel {
             self.slab.remove(slot);
             let gc_affected = delayed || ready < collector_end;
             self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
+        }
+        if self.by_stage_in_pages {
+            self.go_on_at(die, queue)?;
+            return Ok(true);
         }
         let next = if self.is_calm() { self.next_by_stage(die, queue)? } else { Next::General };
         if next == Next::General {
@@ -263,15 +302,21 @@ impl Kernel {
         if !self.is_current(self.slab.get(head)) {
             return Ok(Next::General);
         }
-        let others_came = self.start_oldest_read(die, plane, planes & !(1 << at), queue)?;
+        let others_came = self.start_oldest_read(die, plane, class, planes & !(1 << at), queue)?;
         Ok(if others_came { Next::AmongOthers } else { Next::Done })
     }
 
-    /// Starts the oldest read of the host of a plane, with partners of the other planes given, as bits: as [`Kernel::issue_read`] and
+    /// Starts the oldest read of a class of a plane, with partners of the other planes given, as bits: as [`Kernel::issue_read`] and
     /// [`Kernel::start`]. All of them take their own places at the die. True if other operations may have come meanwhile.
     #[inline]
-    fn start_oldest_read(&mut self, die: u32, plane: u32, others: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let class = Class::HOST_READ;
+    pub(super) fn start_oldest_read(
+        &mut self,
+        die: u32,
+        plane: u32,
+        class: Class,
+        others: u32,
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
         let Some(slot) = self.pop_uncounted(plane, class) else { return Ok(false) };
         let op = self.slab.get_mut(slot);
         op.next = NONE;

@@ -30,7 +30,9 @@ impl Kernel {
     /// As [`Kernel::pump`]: mostly nothing may go, or the operations of one queue.
     #[inline]
     pub(super) fn pump_by_stage(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        if self.is_calm() {
+        if self.by_stage_in_pages {
+            self.pump_pages(queue)
+        } else if self.is_calm() {
             self.pump_calm(queue)
         } else {
             self.run(queue)
@@ -40,12 +42,12 @@ impl Kernel {
     /// The same if no die and no shared queue has to be looked at.
     #[inline]
     pub(super) fn pump_calm(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        let mut offer = self.offer_of_stage();
-        if let Offer::Queue(at) = offer {
-            self.send_alone(at as usize, queue)?;
-            offer = if self.is_calm() { self.offer_of_stage() } else { Offer::Several };
+        match self.offer_of_stage() {
+            Offer::Queue(at) => self.send_alone(at as usize, queue)?,
+            Offer::Several => self.run_stage(),
+            Offer::Nothing => {}
         }
-        if offer == Offer::Nothing && self.has_scheduled() {
+        if self.is_settled() {
             return Ok(());
         }
         self.run(queue)
@@ -342,6 +344,9 @@ impl Kernel {
             stage.count_running(die, Class::HOST_WRITE, -i32::from(count));
         }
         self.end_program(die);
+        if self.by_stage_in_pages {
+            return self.go_on_at(die, queue);
+        }
         if !self.has_nothing_sent(die) {
             self.mark(die);
         }

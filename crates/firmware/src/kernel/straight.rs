@@ -42,6 +42,7 @@ impl Kernel {
         self.straight_moves = self.moves_straight();
         self.straight_pages = self.moves_pages();
         self.straight_by_stage = self.goes_straight_by_stage();
+        self.by_stage_in_pages = self.goes_by_stage_in_pages();
     }
 
     /// True if plain reads go straight.
@@ -80,7 +81,10 @@ impl Kernel {
         bytes: u32,
         queue: &mut EventQueue,
     ) -> Result<bool, Fault> {
-        if !self.straight || self.buffer.holds(unit) || !self.is_quiet_straight() {
+        if !self.straight {
+            return Ok(self.straight_by_stage && self.read_straight_by_stage(now, (request, unit, bytes), queue)?);
+        }
+        if self.buffer.holds(unit) || !self.is_quiet_straight() {
             return Ok(false);
         }
         let Some(source) = self.map.place(unit) else { return Ok(false) };

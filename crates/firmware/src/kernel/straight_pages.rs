@@ -145,7 +145,7 @@ impl Kernel {
     /// True if nothing that waits for other planes can share the program of the oldest unit of a victim. Each plane has blocks of its own to
     /// write to, so that nothing changes for the others when this one gets its page.
     #[inline(always)]
-    fn moves_alone(&self, die: u32, plane: u32, others: u32) -> bool {
+    pub(super) fn moves_alone(&self, die: u32, plane: u32, others: u32) -> bool {
         if others == 0 || self.pack.window() == 0 {
             return true;
         }
@@ -169,7 +169,7 @@ impl Kernel {
 
     /// Programs the oldest unit of a victim that waits for a plane; false if it has to be done as elsewhere, and nothing has happened yet.
     #[inline(always)]
-    fn program_moved_page(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+    pub(super) fn program_moved_page(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         let fifo = &mut self.queues[plane as usize * CLASSES + GC_WRITE.index()];
         // A collection that found nothing looks at each unit that is invalidated.
         if fifo.head == NONE || self.starved[plane as usize] || !self.space.is_open(plane, Stream::Collector) {
@@ -196,7 +196,7 @@ impl Kernel {
 
     /// The same for the oldest unit of the host.
     #[inline(always)]
-    fn program_page_of_host(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+    pub(super) fn program_page_of_host(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         let head = self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].head;
         if head == NONE || !self.space.is_open(plane, Stream::Host) {
             return Ok(false);

@@ -102,29 +102,35 @@ impl Dispatch for Debit {
             return (view.outstanding[task] < self.limits[task]).then_some(0);
         }
         // Of each task the oldest that is eligible.
-        let mut oldest: [Option<(u64, usize)>; TASKS] = [None; TASKS];
+        let (mut found, mut oldest) = (Tasks::default(), [(0, 0); TASKS]);
         for (at, staged) in view.staged.iter().enumerate().filter(|(_, staged)| staged.die.is_some()) {
-            let task = staged.class.task().index();
-            if view.outstanding[task] < self.limits[task] {
-                let best = oldest[task].get_or_insert((staged.sequence, at));
-                *best = (*best).min((staged.sequence, at));
+            let task = staged.class.task();
+            let index = task.index();
+            if view.outstanding[index] < self.limits[index] {
+                let own = (staged.sequence, at);
+                oldest[index] = if found.has(task) { own.min(oldest[index]) } else { own };
+                found = found.with(task);
             }
         }
-        let mut found = oldest.iter().flatten();
-        let first = found.next()?;
-        if found.next().is_none() {
+        let mut others = found;
+        let first = others.pop()?;
+        if others == Tasks::default() {
             // Nobody competes with it.
-            return Some(first.1);
+            return Some(oldest[first.index()].1);
         }
-        let unused = |task: usize| u64::from(self.limits[task] - view.outstanding[task]) << 32;
-        let chance = |task: usize| unused(task) / u64::from(self.limits[task]);
-        let all: u64 = (0..TASKS).filter(|&task| oldest[task].is_some()).map(chance).sum();
+        let mut chances = [0; TASKS];
+        let (mut left, mut all) = (found, 0);
+        while let Some(task) = left.pop() {
+            let limit = u64::from(self.limits[task.index()]);
+            let chance = ((limit - u64::from(view.outstanding[task.index()])) << 32) / limit;
+            chances[task.index()] = chance;
+            all += chance;
+        }
         let mut drawn = self.random.below(all);
-        for (task, oldest) in oldest.iter().enumerate() {
-            let Some((_, at)) = oldest else { continue };
-            let own = chance(task);
+        while let Some(task) = found.pop() {
+            let own = chances[task.index()];
             if drawn < own {
-                return Some(*at);
+                return Some(oldest[task.index()].1);
             }
             drawn -= own;
         }

@@ -1,0 +1,272 @@
+//! The straight way of all commands through the commit stage where a page has one unit, and each plane collects for itself.
+//!
+//! What `straight_pages` is to `straight_moves`, this is to `staged_moves`: each step is one operation in a known slot, which waits for a plane
+//! in the stage, then at its die. The read of a victim becomes its write, and this the next read of its job, in the same slot; a die that
+//! becomes idle takes the oldest of what was sent to it, and the policy looks once at the operations for the dies that have room
+//! (`look`). What this cannot do at once it leaves to the general path, before anything has happened.
+//!
+//! [`Kernel::goes_by_stage_in_pages`] is the one place that says which drives may go this way.
+
+use super::ready::Ready;
+use super::{Fault, HostDone, Kernel};
+use crate::ops::{FlashOp, Role, NONE};
+use crate::policy::collect::Copyback;
+use crate::policy::dispatch::Sight;
+use crate::policy::placement::Constraint;
+use crate::task::{Action, Class, Task, CLASSES};
+use wordline_base::EventQueue;
+
+const GC_READ: Class = Class::new(Task::GC, Action::Read);
+const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
+
+impl Kernel {
+    /// True if commands of this drive may go straight through its commit stage page by page: nothing but the stage holds operations up, and
+    /// what is asked about pages is known from an open block.
+    pub(super) fn goes_by_stage_in_pages(&self) -> bool {
+        let plain_map = self.table.is_none() && self.parity.is_none() && !self.follows_units;
+        let plain_blocks = self.space.is_plain() && !self.blocks.has_superblocks() && !self.binds_apart;
+        let plain_order = self.takes_oldest && self.cores.is_none() && self.read_limit == u32::MAX;
+        let plain_gc = !self.instant
+            && self.row_units == 0
+            && self.turns.is_none()
+            && self.schedule.is_none()
+            && self.collect.copyback() == Copyback::Off;
+        let by_page = self.plan.units_per_program == 1 && self.plan.domains > 1 && !self.avoids_short;
+        let by_dies = self.goes_straight_by_stage() && self.dispatch.sees() == Sight::Oldest;
+        by_dies && by_page && plain_map && plain_blocks && plain_order && plain_gc
+    }
+
+    /// True if all commands may go straight through the commit stage page by page.
+    #[must_use]
+    pub fn is_straight_by_stage_in_pages(&self) -> bool {
+        self.by_stage_in_pages
+    }
+
+    /// Ends a command of one page that read for the host, or read or programmed for GC, as [`Kernel::complete`] and [`Kernel::pump`] would; false
+    /// if it has to take the general path, and nothing has happened yet.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline(always)]
+    pub(super) fn end_page_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let state = &self.dies[die as usize];
+        let (class, slot) = (state.class, state.pages[0]);
+        debug_assert!(state.count == 1 && !state.mixed, "no command has operations of several tasks");
+        let ends = match class {
+            Class::HOST_READ => {
+                let op = self.slab.get(slot);
+                op.role == Role::Plain && op.next == NONE
+            }
+            GC_READ | GC_WRITE => true,
+            _ => false,
+        };
+        if !ends {
+            return Ok(false);
+        }
+        let collector_end = state.collector_end;
+        self.leave_die(die, class);
+        if let Some(stage) = &mut self.stage {
+            stage.count_running(die, class, -1);
+        }
+        match class {
+            Class::HOST_READ => {
+                let FlashOp { owner, units, bytes, ready, delayed, .. } = *self.slab.get(slot);
+                self.slab.remove(slot);
+                let gc_affected = delayed || ready < collector_end;
+                self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
+            }
+            GC_READ => self.page_was_read(slot),
+            _ => self.page_was_moved(slot),
+        }
+        self.go_on_at(die, queue)?;
+        Ok(true)
+    }
+
+    /// The page of a victim was read: its unit waits in the stage to be written if it is still valid.
+    #[inline(never)]
+    fn page_was_read(&mut self, slot: u32) {
+        let FlashOp { source, owner, .. } = *self.slab.get(slot);
+        if !self.map.is_valid(source) {
+            let op = *self.slab.get(slot);
+            self.moved_out(slot, &op);
+            return;
+        }
+        self.sequence += 1;
+        let (unit, now, sequence) = (self.map.unit_at(source), self.now, self.sequence);
+        let op = self.slab.get_mut(slot);
+        (op.class, op.unit, op.bytes) = (GC_WRITE, unit, 0);
+        (op.ready, op.sequence) = (now, sequence);
+        if let Some(shadow) = &self.shadow {
+            op.stamp = shadow.at(source);
+        }
+        let plane = self.jobs.get(owner).domain;
+        self.stage_page(slot, GC_WRITE, Constraint::Plane(plane));
+        self.jobs.read_ended(owner);
+        let job = self.jobs.get(owner);
+        if job.cursor >= job.end || job.on_the_way < job.window {
+            self.arrived(owner, 0);
+        }
+    }
+
+    /// The unit of a victim was written: mostly its job reads the next one.
+    #[inline(never)]
+    fn page_was_moved(&mut self, slot: u32) {
+        self.counters.moved[Task::GC.index()] += 1;
+        let owner = self.slab.get(slot).owner;
+        let job = self.jobs.get(owner);
+        let goes_on = job.cursor < job.end && job.on_the_way <= job.window;
+        let place = if goes_on { self.map.next_valid(job.cursor, job.end) } else { None };
+        let Some(place) = place else {
+            self.slab.remove(slot);
+            self.arrived(owner, 1);
+            return;
+        };
+        let job = self.jobs.get_mut(owner);
+        (job.cursor, job.unread) = (place + 1, job.unread - 1);
+        let (plane, rests) = (job.domain, place + 1 < job.end && job.on_the_way >= job.window);
+        debug_assert_eq!(plane, self.blocks.plane_of(job.block), "each plane is a domain");
+        self.jobs.read_queued(owner);
+        self.map.expect(self.map.unit_at(place));
+        self.map.expect_after(place);
+        self.sequence += 1;
+        // The slot that would be given back and taken again.
+        *self.slab.get_mut(slot) = FlashOp {
+            class: GC_READ,
+            source: place,
+            owner,
+            bytes: self.plan.unit_bytes,
+            ready: self.now,
+            sequence: self.sequence,
+            ..FlashOp::default()
+        };
+        self.stage_page(slot, GC_READ, Constraint::Plane(plane));
+        if !rests {
+            self.arrived(owner, 0);
+        }
+    }
+
+    /// An operation waits in the stage, behind the others of its class and place: as [`Kernel::put_on_stage`].
+    #[inline(always)]
+    pub(super) fn stage_page(&mut self, slot: u32, class: Class, place: Constraint) {
+        let Some(stage) = &mut self.stage else { return };
+        let at = stage.at(class, place);
+        let queue = stage.queue_mut(at);
+        queue.fifo.push(&mut self.slab, slot);
+        if queue.fifo.head == slot {
+            queue.first = queue.fifo.oldest(&self.slab);
+        }
+        stage.come(at);
+    }
+
+    /// A command of a die has ended: the oldest operation that was sent to it starts, and others are sent from the stage.
+    #[inline(always)]
+    pub(super) fn go_on_at(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        if !self.dirty.is_empty() {
+            if !self.has_nothing_sent(die) {
+                self.mark(die);
+            }
+        } else if !self.has_nothing_sent(die) {
+            self.dispatch_sent(die, queue)?;
+        }
+        self.pump_pages(queue)
+    }
+
+    /// As [`Kernel::pump`].
+    #[inline(never)]
+    pub(super) fn pump_pages(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.dispatch_marked(queue)?;
+        if !self.is_calm() {
+            return self.run(queue);
+        }
+        if self.stage.as_ref().is_some_and(|stage| stage.is_due()) {
+            self.run_stage();
+            self.dispatch_marked(queue)?;
+        }
+        if self.is_settled() {
+            return Ok(());
+        }
+        self.run(queue)
+    }
+
+    /// Dies that may find work take it.
+    #[inline(always)]
+    fn dispatch_marked(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        while let Some(die) = self.dirty.pop_front() {
+            self.dies[die as usize].queued = false;
+            self.dispatch_sent(die, queue)?;
+        }
+        Ok(())
+    }
+
+    /// As [`Kernel::dispatch`]: the oldest operation that was sent to an idle die starts.
+    #[inline(never)]
+    pub(super) fn dispatch_sent(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        let state = &self.dies[die as usize];
+        if state.busy {
+            return Ok(());
+        }
+        let waiting = state.waiting.of_host_and_gc().filter(|&waiting| waiting != 0 && self.shared_count == 0);
+        let by_age = |waiting: u64| self.takes_oldest || waiting.is_power_of_two();
+        if let Some(waiting) = waiting.filter(|&waiting| by_age(waiting) && self.all_go(die, waiting)) {
+            if self.begin_sent(die, waiting, queue)? {
+                return Ok(());
+            }
+        }
+        self.dispatch(die, queue)?;
+        Ok(())
+    }
+
+    /// Starts the oldest of the operations of host and GC that wait for planes of an idle die, as bits, if it is a read or a program that needs
+    /// no look at others; false if not, and nothing has happened yet.
+    #[inline(always)]
+    fn begin_sent(&mut self, die: u32, waiting: u64, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let first = die * self.planes_per_die.get();
+        let bit = if waiting.is_power_of_two() { waiting.trailing_zeros() } else { self.oldest_bit(first, waiting) };
+        let (class, at) = Ready::of_bit(bit);
+        let plane = first + at;
+        let others = Ready::planes_of(waiting, class) & !(1 << at);
+        let begins = match class {
+            Class::HOST_READ | GC_READ if self.leads_read(plane, class) => {
+                self.start_oldest_read(die, plane, class, others, queue)?;
+                return Ok(true);
+            }
+            _ if !self.by_stage_in_pages => false,
+            GC_WRITE if self.moves_alone(die, plane, others) => self.program_moved_page(die, plane, queue)?,
+            Class::HOST_WRITE if (others == 0 || self.pack.window() == 0) && !self.feeds(plane) => {
+                self.program_page_of_host(die, plane, queue)?
+            }
+            _ => false,
+        };
+        if begins {
+            // It takes its own place at the die.
+            if let Some(stage) = &mut self.stage {
+                stage.starting += 1;
+                stage.count_start(die, class, 1);
+            }
+        }
+        Ok(begins)
+    }
+
+    /// True if the oldest read of a class that waits for a plane reads its page as it is.
+    #[inline(always)]
+    fn leads_read(&self, plane: u32, class: Class) -> bool {
+        if self.by_stage_in_pages {
+            return self.leads_current(plane, class);
+        }
+        let op = self.slab.get(self.queues[plane as usize * CLASSES + class.index()].head);
+        let takes_time = class.is_host() || !self.instant;
+        takes_time && op.role != Role::Copy && self.is_current(op)
+    }
+
+    /// True if the oldest write of the host in a plane gives a collection something to gain that found nothing before: what this lets come to
+    /// the stage finds the place free there that the write has left.
+    #[inline(always)]
+    fn feeds(&self, plane: u32) -> bool {
+        if self.starved[self.blocks.domain_of_plane(plane) as usize] {
+            return true;
+        }
+        let unit = self.slab.get(self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].head).unit;
+        let old = self.map.place(unit);
+        old.is_some_and(|old| self.starved[self.blocks.domain_of_plane(self.plane_of(old)) as usize])
+    }
+}
