@@ -10,10 +10,14 @@ use super::Kernel;
 const MOST: u32 = 64;
 
 impl Kernel {
-    /// Tells that a unit will soon be read or written, so that its map entry is at hand then.
+    /// Tells that a unit will soon be read or written, so that its map entry is at hand then, and what is kept about its map unit.
     #[inline]
     pub fn expect(&self, unit: u32) {
         self.map.expect(unit);
+        if let Some(table) = &self.table {
+            table.expect(unit, &self.mapping);
+            self.map.expect(table.unit_of_map(unit));
+        }
     }
 
     /// The same for all units from the first to the last.
@@ -94,11 +98,23 @@ impl Kernel {
         }
     }
 
+    /// Tells that a unit will soon be written, when its map entry is at hand.
+    #[inline]
+    pub fn expect_write(&self, unit: u32) {
+        self.expect_overwrite(unit);
+        if let Some(table) = &self.table {
+            table.expect_soon(unit, &self.mapping);
+        }
+    }
+
     /// The same a little later, when what was asked for then is at hand.
     #[inline]
-    pub fn expect_overwrite_soon(&self, unit: u32) {
+    pub fn expect_write_soon(&self, unit: u32) {
         if let Some(place) = self.map.place(unit) {
             self.blocks.expect_neighbours(self.units_per_block.quotient(place));
+        }
+        if let Some(table) = &self.table {
+            table.expect_neighbours(unit, &self.mapping);
         }
     }
 

@@ -19,6 +19,14 @@ pub(super) struct Candidates {
 /// Classes of writes that may wait for any die, and that are served by their age.
 pub(super) const SHARED_WRITES: [Class; 2] = [Class::HOST_WRITE, Class::new(Task::GC, Action::Program)];
 
+/// The same with programs of the mapping table.
+const ALL_SHARED_WRITES: [Class; 4] = [
+    Class::HOST_WRITE,
+    Class::map_write(Task::HOST),
+    Class::new(Task::GC, Action::Program),
+    Class::map_write(Task::GC),
+];
+
 impl Default for Candidates {
     fn default() -> Self {
         let nothing = Waiting { class: Class::HOST_READ, sequence: 0 };
@@ -268,9 +276,9 @@ impl Kernel {
     /// True if a die serves the oldest operation whatever its class, where writes of host and GC wait, some of them for any die.
     #[inline]
     fn may_take_from_all(&self, die: u32, waiting: u64) -> bool {
-        let [host, gc] = SHARED_WRITES.map(|class| self.shared[self.shared_row(class)].len);
+        let for_any: u32 = ALL_SHARED_WRITES.iter().map(|&class| self.shared[self.shared_row(class)].len).sum();
         let plain = self.takes_oldest && !self.avoids_short && self.stage.is_none() && self.wishes.is_none();
-        plain && !self.is_held(die) && waiting & Ready::MAP_WRITES == 0 && host + gc == self.shared_count
+        plain && !self.is_held(die) && waiting & Ready::MAP_WRITES == 0 && for_any == self.shared_count
     }
 
     /// The oldest operation that can go on such a die: as in [`Self::survey`], but without a list.
@@ -282,7 +290,7 @@ impl Kernel {
             let (class, plane) = Ready::of_bit(self.oldest_bit(first, others));
             (oldest, found) = (self.oldest_in(class, first + plane), Some((class, Waits::Plane(first + plane))));
         }
-        for class in SHARED_WRITES {
+        for class in ALL_SHARED_WRITES {
             let mut known = u64::MAX;
             let mut planes = Ready::planes_of(waiting, class);
             while planes != 0 {

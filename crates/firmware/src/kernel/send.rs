@@ -40,7 +40,8 @@ impl Kernel {
         }
         self.timed = timed;
         let staged = self.stage.is_some() || self.follows_ends;
-        let aside = self.arounds.is_some() || staged || self.cores.is_some();
+        // Processors take no time while nothing does.
+        let aside = self.arounds.is_some() || staged || ((timed || self.avoids_direct) && self.cores.is_some());
         self.detours = aside || self.lots.is_some() || self.wishes.is_some() || self.places_each;
         self.pages_fill = self.fills_pages();
         self.direct = self.goes_direct();

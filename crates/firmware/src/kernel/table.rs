@@ -108,6 +108,18 @@ impl Table {
         mapping.expect_entry_soon(self.map_unit(unit));
     }
 
+    /// The same once more, when that is at hand, too.
+    #[inline]
+    pub fn expect_neighbours(&self, unit: u32, mapping: &MappingPolicy) {
+        mapping.expect_neighbours(self.map_unit(unit));
+    }
+
+    /// The unit of flash that the map unit with the entry of a unit of the host begins with.
+    #[inline]
+    pub fn unit_of_map(&self, unit: u32) -> u32 {
+        self.first + self.map_unit(unit) * self.pieces.get()
+    }
+
     /// The units of the host whose entries a map unit has.
     fn units_of(&self, map_unit: u32) -> Range<u32> {
         let entries = self.entries.get();
@@ -195,6 +207,7 @@ impl Kernel {
     /// Memory gets a map unit. The one that leaves is written if it has changed.
     fn admit(&mut self, map_unit: u32, task: Task, changed: bool) {
         let Some(evicted) = self.mapping.admit(map_unit, changed) else { return };
+        self.expect_leaving();
         if !evicted.changed {
             return;
         }
@@ -206,6 +219,16 @@ impl Kernel {
             return;
         }
         self.write_back(evicted.map_unit, task);
+    }
+
+    /// Asks for what will be needed when the next map unit leaves memory.
+    #[inline]
+    fn expect_leaving(&self) {
+        let (Some(table), Some(next)) = (&self.table, self.mapping.leaves_next()) else { return };
+        prefetch(&table.states, next as usize);
+        self.map.expect(table.pieces_of(next).start);
+        self.mapping.expect_entry(next);
+        self.mapping.expect_neighbours(next);
     }
 
     /// Writes all pieces of a map unit.

@@ -250,6 +250,18 @@ impl Mapping for Cached {
         }
     }
 
+    fn expect_neighbours(&self, map_unit: u32) {
+        if let Some(at) = self.line(map_unit) {
+            let Line { newer, older, .. } = self.lines[at as usize];
+            prefetch(&self.lines, newer as usize);
+            prefetch(&self.lines, older as usize);
+        }
+    }
+
+    fn leaves_next(&self) -> Option<u32> {
+        self.lines.get(self.oldest as usize).map(|line| line.map_unit)
+    }
+
     fn use_entry(&mut self, map_unit: u32) -> bool {
         let Some(at) = self.line(map_unit) else { return false };
         if self.newest != at {

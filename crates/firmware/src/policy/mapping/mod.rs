@@ -72,6 +72,14 @@ pub trait Mapping {
     /// The same a little later, when what was asked for then is at hand.
     #[inline]
     fn expect_entry_soon(&self, _map_unit: u32) {}
+    /// The same once more, when that is at hand, too.
+    #[inline]
+    fn expect_neighbours(&self, _map_unit: u32) {}
+    /// The map unit that will probably leave memory next, to ask for what will be needed then.
+    #[inline]
+    fn leaves_next(&self) -> Option<u32> {
+        None
+    }
     /// An entry of a map unit is used; true if memory has it.
     fn use_entry(&mut self, map_unit: u32) -> bool {
         self.zones_mut().is_none_or(|zones| zones.used(map_unit))
@@ -138,6 +146,8 @@ policies! {
         fn entries(self: &Self) -> Option<u32>;
         fn expect_entry(self: &Self, map_unit: u32) -> ();
         fn expect_entry_soon(self: &Self, map_unit: u32) -> ();
+        fn expect_neighbours(self: &Self, map_unit: u32) -> ();
+        fn leaves_next(self: &Self) -> Option<u32>;
         fn use_entry(self: &mut Self, map_unit: u32) -> bool;
         fn change_entry(self: &mut Self, map_unit: u32) -> bool;
         fn admit(self: &mut Self, map_unit: u32, changed: bool) -> Option<Evicted>;
