@@ -91,14 +91,7 @@ impl Kernel {
             self.moved_out(slot, &op);
             return;
         }
-        self.sequence += 1;
-        let (unit, now, sequence) = (self.map.unit_at(source), self.now, self.sequence);
-        let op = self.slab.get_mut(slot);
-        (op.class, op.unit, op.bytes) = (GC_WRITE, unit, 0);
-        (op.ready, op.sequence) = (now, sequence);
-        if let Some(shadow) = &self.shadow {
-            op.stamp = shadow.at(source);
-        }
+        self.becomes_write(slot, source);
         let plane = self.jobs.get(owner).domain;
         self.stage_page(slot, GC_WRITE, Constraint::Plane(plane));
         self.jobs.read_ended(owner);
@@ -111,33 +104,10 @@ impl Kernel {
     /// The unit of a victim was written: mostly its job reads the next one.
     #[inline(never)]
     fn page_was_moved(&mut self, slot: u32) {
-        self.counters.moved[Task::GC.index()] += 1;
         let owner = self.slab.get(slot).owner;
-        let job = self.jobs.get(owner);
-        let goes_on = job.cursor < job.end && job.on_the_way <= job.window;
-        let place = if goes_on { self.map.next_valid(job.cursor, job.end) } else { None };
-        let Some(place) = place else {
-            self.slab.remove(slot);
+        let Some((plane, rests)) = self.becomes_next_read(slot, owner) else {
             self.arrived(owner, 1);
             return;
-        };
-        let job = self.jobs.get_mut(owner);
-        (job.cursor, job.unread) = (place + 1, job.unread - 1);
-        let (plane, rests) = (job.domain, place + 1 < job.end && job.on_the_way >= job.window);
-        debug_assert_eq!(plane, self.blocks.plane_of(job.block), "each plane is a domain");
-        self.jobs.read_queued(owner);
-        self.map.expect(self.map.unit_at(place));
-        self.map.expect_after(place);
-        self.sequence += 1;
-        // The slot that would be given back and taken again.
-        *self.slab.get_mut(slot) = FlashOp {
-            class: GC_READ,
-            source: place,
-            owner,
-            bytes: self.plan.unit_bytes,
-            ready: self.now,
-            sequence: self.sequence,
-            ..FlashOp::default()
         };
         self.stage_page(slot, GC_READ, Constraint::Plane(plane));
         if !rests {

@@ -201,14 +201,7 @@ impl Kernel {
         let plane = self.plane_of(source);
         let is_wanted = self.map.is_valid(source);
         if is_wanted {
-            self.sequence += 1;
-            let unit = self.map.unit_at(source);
-            let op = self.slab.get_mut(slot);
-            (op.class, op.unit, op.bytes) = (GC_WRITE, unit, 0);
-            (op.ready, op.sequence) = (self.now, self.sequence);
-            if let Some(shadow) = &self.shadow {
-                op.stamp = shadow.at(source);
-            }
+            self.becomes_write(slot, source);
             self.queues[plane as usize * CLASSES + GC_WRITE.index()].push(&mut self.slab, slot);
             self.dies[die as usize].waiting.set(GC_WRITE, self.planes_per_die.remainder(plane));
             self.mark(die);

@@ -10,6 +10,7 @@
 use super::direct::bits;
 use super::ready::Ready;
 use super::{Fault, Kernel};
+use crate::map::Place;
 use crate::ops::{FlashOp, Role, NONE};
 use crate::space::{BoundPage, Stream};
 use crate::task::{Action, Class, Task, CLASSES};
@@ -34,18 +35,12 @@ impl Kernel {
     #[inline(never)]
     pub(super) fn end_page_read(&mut self, die: u32) {
         let slot = self.leave_die(die, GC_READ).pages[0];
-        let op = self.slab.get_mut(slot);
-        let (source, owner) = (op.source, op.owner);
+        let FlashOp { source, owner, .. } = *self.slab.get(slot);
         if !self.map.is_valid(source) {
             self.drop_page_read(slot);
             return;
         }
-        self.sequence += 1;
-        (op.class, op.unit, op.bytes) = (GC_WRITE, self.map.unit_at(source), 0);
-        (op.ready, op.sequence) = (self.now, self.sequence);
-        if let Some(shadow) = &self.shadow {
-            op.stamp = shadow.at(source);
-        }
+        self.becomes_write(slot, source);
         self.jobs.read_ended(owner);
         let job = self.jobs.get(owner);
         let (plane, rests) = (job.domain, job.cursor < job.end && job.on_the_way >= job.window);
@@ -53,6 +48,18 @@ impl Kernel {
         if !rests {
             self.mark(die);
             self.move_on_straight(owner, 0);
+        }
+    }
+
+    /// The read of a place becomes the write of its unit, in the same slot.
+    #[inline(always)]
+    pub(super) fn becomes_write(&mut self, slot: u32, source: Place) {
+        self.sequence += 1;
+        let op = self.slab.get_mut(slot);
+        (op.class, op.unit, op.bytes) = (GC_WRITE, self.map.unit_at(source), 0);
+        (op.ready, op.sequence) = (self.now, self.sequence);
+        if let Some(shadow) = &self.shadow {
+            op.stamp = shadow.at(source);
         }
     }
 
@@ -70,15 +77,30 @@ impl Kernel {
     #[inline(never)]
     pub(super) fn end_moved_page(&mut self, die: u32) {
         let slot = self.leave_die(die, GC_WRITE).pages[0];
-        self.counters.moved[Task::GC.index()] += 1;
         let owner = self.slab.get(slot).owner;
+        let Some((plane, rests)) = self.becomes_next_read(slot, owner) else {
+            self.move_on_straight(owner, 1);
+            return;
+        };
+        self.wait_in_plane(die, plane, GC_READ, slot);
+        if !rests {
+            self.mark(die);
+            self.move_on_straight(owner, 0);
+        }
+    }
+
+    /// The write of a unit of a job has ended: mostly it becomes the next read of the job, in the slot that would be given back and taken again.
+    /// Gives the plane where that read has to wait, and whether the job rests then. None if the job does not read at once: the slot is
+    /// given back, and what the job does instead is for the caller.
+    #[inline(always)]
+    pub(super) fn becomes_next_read(&mut self, slot: u32, owner: u32) -> Option<(u32, bool)> {
+        self.counters.moved[Task::GC.index()] += 1;
         let job = self.jobs.get(owner);
         let goes_on = job.cursor < job.end && job.on_the_way <= job.window;
         let place = if goes_on { self.map.next_valid(job.cursor, job.end) } else { None };
         let Some(place) = place else {
             self.slab.remove(slot);
-            self.move_on_straight(owner, 1);
-            return;
+            return None;
         };
         let job = self.jobs.get_mut(owner);
         (job.cursor, job.unread) = (place + 1, job.unread - 1);
@@ -88,7 +110,6 @@ impl Kernel {
         self.map.expect(self.map.unit_at(place));
         self.map.expect_after(place);
         self.sequence += 1;
-        // The slot that would be given back and taken again.
         *self.slab.get_mut(slot) = FlashOp {
             class: GC_READ,
             source: place,
@@ -98,11 +119,7 @@ impl Kernel {
             sequence: self.sequence,
             ..FlashOp::default()
         };
-        self.wait_in_plane(die, plane, GC_READ, slot);
-        if !rests {
-            self.mark(die);
-            self.move_on_straight(owner, 0);
-        }
+        Some((plane, rests))
     }
 
     /// Puts an operation into the queue of its class in a plane of a die.
