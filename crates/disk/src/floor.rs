@@ -122,17 +122,21 @@ fn deadlines(time: Duration, mut work: impl FnMut(Instant) -> io::Result<()>) ->
 mod tests {
     use super::*;
 
+    /// Measures for longer and longer until there is enough: a busy machine may not let the threads run for a while.
+    fn in_time<T>(measured: impl Fn(Duration) -> io::Result<T>, is_enough: impl Fn(&T) -> bool) -> T {
+        let times = (0..11).map(|doubled| Duration::from_millis(20 << doubled));
+        times.map(|time| measured(time).unwrap()).find(is_enough).expect("20 s are enough for a few requests")
+    }
+
     #[test]
     fn all_requests_are_answered_near_their_times() {
-        let off = answering(4, Duration::from_millis(20)).unwrap();
-        assert!(off.len() >= 4, "one round takes 105 µs: {}", off.len());
+        let off = in_time(|time| answering(4, time), |off| off.len() >= 4);
         assert!(off.iter().all(|percent| (0.0..1e6).contains(percent)));
     }
 
     #[test]
     fn a_deadline_is_never_seen_before_its_time() {
-        let (late, calls) = measure(Duration::from_millis(20)).unwrap();
-        assert!(!late.is_empty() && !calls.is_empty());
+        let (late, calls) = in_time(measure, |(late, calls)| !late.is_empty() && !calls.is_empty());
         assert!(late.iter().chain(&calls).all(|us| (0.0..1e6).contains(us)));
         assert!(calls.iter().all(|us| *us > 0.0));
     }
