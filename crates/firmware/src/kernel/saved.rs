@@ -21,7 +21,8 @@ impl Kernel {
     #[must_use]
     pub fn map_for(&self, saved: &Kernel) -> Map {
         let mut map = Map::new(self.map.logical_units(), self.map.places());
-        if saved.mostly_written() {
+        // What a file says of its plan is checked later.
+        if saved.units_written() > u64::from(self.plan.units() / 2) {
             map.expect_filling();
         }
         map
@@ -121,10 +122,9 @@ impl Kernel {
         self.map.unshare();
     }
 
-    /// True if most logical pages are written, so that most of the map is used.
-    fn mostly_written(&self) -> bool {
-        let valid = self.blocks.records().iter().map(|record| u64::from(record.valid)).sum::<u64>();
-        valid > u64::from(self.plan.units() / 2)
+    /// Units that are written, and so have a place in the map.
+    fn units_written(&self) -> u64 {
+        self.blocks.records().iter().map(|record| u64::from(record.valid)).sum()
     }
 
     /// Goes on where a kernel of the same configuration was saved, at `now` and at rest. [`Kernel::check_saved`] comes before.
