@@ -10,7 +10,7 @@ use super::{stream_of, Kernel};
 use crate::ops::FlashOp;
 use crate::policy::dispatch::{Addressed, Staged, TagRules};
 use crate::policy::placement::Constraint;
-use crate::task::{Action, Class};
+use crate::task::{Action, Class, Task};
 use wordline_base::EventQueue;
 
 impl Kernel {
@@ -87,10 +87,9 @@ impl Kernel {
         let Some(mut tags) = stage.tags.take() else { return false };
         tags.clump.clear();
         let mut last = u32::MAX;
-        for word in 0..stage.words() {
-            let mut bits = stage.open_for_host(word);
+        for (word, mut bits) in (0..).zip(stage.open_for(Task::HOST)) {
             while bits != 0 {
-                let die = word as u32 * 64 + bits.trailing_zeros();
+                let die = word * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
                 let package = tags.dies_per_package.quotient(die);
                 let Some(queue) = stage.oldest_for_host(die) else { continue };

@@ -40,6 +40,23 @@ impl Found {
 }
 
 impl Kernel {
+    /// As [`Kernel::run_stage`] where pages go through the stage one by one: mostly nothing there waits for a die with room.
+    #[inline]
+    pub(super) fn look_for_pages(&mut self) {
+        let Some(stage) = &mut self.stage else { return };
+        if self.now >= self.control_due || !stage.roaming().is_empty() || self.buffer.has_due() {
+            return self.run_stage();
+        }
+        if stage.offers_bound(stage.tasks()) {
+            let Some(mut stage) = self.stage.take() else { return };
+            self.send_bound(&mut stage);
+            self.stage = Some(stage);
+        }
+        let Some(stage) = &mut self.stage else { return };
+        stage.roams = false;
+        stage.settle();
+    }
+
     /// As [`Kernel::send_oldest`] where no queue may send to several dies.
     pub(super) fn send_bound(&mut self, stage: &mut Stage) {
         let (mut again, mut found) = (Tasks::ALL, Found::default());
@@ -85,24 +102,26 @@ impl Kernel {
     #[inline]
     fn oldest_bound(&mut self, stage: &Stage, task: Task) -> Option<(u32, u32)> {
         let (mut best, mut before) = (None, u64::MAX);
-        for word in 0..stage.words() {
-            let mut open = stage.open_for(task, word);
+        for (word, mut open) in (0..).zip(stage.open_for(task)) {
             while open != 0 {
-                let die = word as u32 * 64 + open.trailing_zeros();
+                let die = word * 64 + open.trailing_zeros();
                 open &= open - 1;
                 let row = stage.row_at(task, die);
-                if row.oldest < before {
-                    if let Some((at, first)) = self.oldest_in_row(stage, row, die, before) {
-                        (best, before) = (Some((at, die)), first);
-                    }
+                if row.oldest >= before {
+                    continue;
+                }
+                if self.goes_from(stage, stage.queue(row.lead as usize), die) {
+                    (best, before) = (Some((row.lead, die)), row.oldest);
+                } else if let Some((at, first)) = self.oldest_in_row(stage, row, die, before) {
+                    (best, before) = (Some((at, die)), first);
                 }
             }
         }
         best
     }
 
-    /// The same among the queues of one die, with the number of that operation, if it came before another.
-    #[inline(never)]
+    /// The same among the queues of one die, with the number of that operation, if it came before another: where the first of all cannot go.
+    #[cold]
     fn oldest_in_row(&mut self, stage: &Stage, row: &Row, die: u32, mut before: u64) -> Option<(u32, u64)> {
         let mut best = None;
         for &at in &row.queues {

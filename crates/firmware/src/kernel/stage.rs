@@ -36,11 +36,13 @@ pub(super) struct Row {
     pub queues: Vec<u32>,
     /// Number of the first operation of all in the order of becoming ready; the highest if there is none.
     pub oldest: u64,
+    /// The queue of that operation.
+    pub lead: u32,
 }
 
 impl Default for Row {
     fn default() -> Self {
-        Self { queues: Vec::new(), oldest: u64::MAX }
+        Self { queues: Vec::new(), oldest: u64::MAX, lead: NONE }
     }
 }
 
@@ -210,7 +212,9 @@ impl Stage {
         let row = self.row(class.task(), die);
         let row = &mut self.bound[row];
         row.queues.push(at as u32);
-        row.oldest = row.oldest.min(first);
+        if first < row.oldest {
+            (row.oldest, row.lead) = (first, at as u32);
+        }
         self.bound_count += 1;
         self.note(class.task(), die);
     }
@@ -296,8 +300,13 @@ impl Stage {
     #[inline]
     fn number(&mut self, row: usize) {
         let row = &mut self.bound[row];
-        let firsts = row.queues.iter().map(|&at| self.queues[at as usize].first);
-        row.oldest = firsts.min().unwrap_or(u64::MAX);
+        (row.oldest, row.lead) = (u64::MAX, NONE);
+        for &at in &row.queues {
+            let first = self.queues[at as usize].first;
+            if first < row.oldest {
+                (row.oldest, row.lead) = (first, at);
+            }
+        }
     }
 
     /// Writes of a queue that waited for others to fill their page may go alone.
@@ -384,24 +393,26 @@ impl Stage {
     /// True if something of some tasks waits for a die that may have room.
     #[inline]
     pub fn offers_bound(&self, tasks: Tasks) -> bool {
-        let words = self.open.len();
-        tasks.iter().any(|task| {
-            let awaited = &self.awaited[task.index() * words..][..words];
-            awaited.iter().zip(&self.open).any(|(awaited, open)| awaited & open != 0)
-        })
+        let mut left = tasks;
+        std::iter::from_fn(|| left.pop()).any(|task| self.offers_of(task))
+    }
+
+    /// True if something of a task waits for a die that may have room.
+    #[inline]
+    fn offers_of(&self, task: Task) -> bool {
+        self.open_for(task).any(|dies| dies != 0)
     }
 
     /// The queue of some tasks whose operations wait for a die that may have room: none, one, or several.
     #[inline]
     pub fn offer_of_bound(&self, tasks: Tasks) -> Offer {
-        let (mut offer, mut left, words) = (Offer::Nothing, tasks, self.open.len());
+        let (mut offer, mut left) = (Offer::Nothing, tasks);
         while let Some(task) = left.pop() {
-            for word in 0..words {
-                let bits = self.awaited[task.index() * words + word] & self.open[word];
+            for (word, bits) in (0..).zip(self.open_for(task)) {
                 if bits == 0 {
                     continue;
                 }
-                let row = &self.bound[self.row(task, word as u32 * 64 + bits.trailing_zeros())].queues;
+                let row = &self.row_at(task, word * 64 + bits.trailing_zeros()).queues;
                 if !bits.is_power_of_two() || row.len() > 1 || offer != Offer::Nothing {
                     return Offer::Several;
                 }
@@ -416,7 +427,7 @@ impl Stage {
     pub fn has_no_way(&self) -> bool {
         self.tags.as_ref().is_some_and(|tags| !tags.rules.in_order)
             && self.roaming.is_empty()
-            && (0..self.words()).all(|word| self.open_for_host(word) == 0)
+            && self.open_for(Task::HOST).all(|dies| dies == 0)
     }
 
     /// The dispatch policy has looked.
@@ -616,13 +627,11 @@ impl Stage {
     #[inline]
     pub fn list(&self, tasks: Tasks, into: &mut Vec<u32>) {
         into.extend(self.roaming.iter().filter(|&&at| tasks.has(self.queues[at as usize].class.task())));
-        let words = self.open.len();
         for task in tasks.and(self.tasks).iter() {
-            for word in 0..words {
-                let mut bits = self.awaited[task.index() * words + word] & self.open[word];
+            for (word, mut bits) in (0..).zip(self.open_for(task)) {
                 while bits != 0 {
-                    let die = word as u32 * 64 + bits.trailing_zeros();
-                    into.extend(&self.bound[self.row(task, die)].queues);
+                    let die = word * 64 + bits.trailing_zeros();
+                    into.extend(&self.row_at(task, die).queues);
                     bits &= bits - 1;
                 }
             }
@@ -633,12 +642,9 @@ impl Stage {
     /// that `look` has found last; it is given the queues of a die, and the number of that one.
     #[inline]
     pub fn look_at_older(&self, task: Task, mut before: u64, mut look: impl FnMut(&[u32], u64) -> u64) {
-        let words = self.open.len();
-        for word in 0..words {
-            let mut bits = self.awaited[task.index() * words + word] & self.open[word];
+        for (word, mut bits) in (0..).zip(self.open_for(task)) {
             while bits != 0 {
-                let row = self.row(task, word as u32 * 64 + bits.trailing_zeros());
-                let row = &self.bound[row];
+                let row = self.row_at(task, word * 64 + bits.trailing_zeros());
                 if row.oldest < before {
                     before = look(&row.queues, before);
                 }
@@ -647,28 +653,18 @@ impl Stage {
         }
     }
 
-    /// Of 64 dies those that may have room, and that operations of a task wait for, a bit each.
+    /// Dies that may have room, and that operations of a task wait for, a bit each.
     #[inline]
-    pub fn open_for(&self, task: Task, word: usize) -> u64 {
-        self.awaited[task.index() * self.open.len() + word] & self.open[word]
+    pub fn open_for(&self, task: Task) -> impl Iterator<Item = u64> + '_ {
+        let words = self.open.len();
+        let awaited = &self.awaited[task.index() * words..][..words];
+        awaited.iter().zip(&self.open).map(|(awaited, open)| awaited & open)
     }
 
     /// Queues that are listed of a task and a die.
     #[inline]
     pub fn row_at(&self, task: Task, die: u32) -> &Row {
         &self.bound[self.row(task, die)]
-    }
-
-    /// Of 64 dies those that may have room, and that operations of the host wait for that are held, a bit each.
-    #[inline]
-    pub fn open_for_host(&self, word: usize) -> u64 {
-        self.awaited[Task::HOST.index() * self.open.len() + word] & self.open[word]
-    }
-
-    /// How many words such bits take.
-    #[inline]
-    pub fn words(&self) -> usize {
-        self.open.len()
     }
 
     /// The queue with the oldest operation of the host that waits for a die and is held; its operations have one class.

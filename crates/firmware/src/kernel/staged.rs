@@ -172,7 +172,8 @@ impl Kernel {
         let (class, sequence) = (Class::HOST_READ, self.sequence);
         let op = FlashOp { ready: now, sequence, unit, source, owner: request, bytes, ..FlashOp::default() };
         let slot = self.slab.insert(op);
-        if self.send_straight(Straight { slot, class, sequence, block, plane, die }, queue)? == Gone::AmongOthers {
+        let gone = self.send_straight(Straight { slot, class, sequence, block, plane, die }, queue)?;
+        if gone == Gone::AmongOthers && !self.is_settled() {
             self.pump_by_stage(queue)?;
         }
         Ok(true)

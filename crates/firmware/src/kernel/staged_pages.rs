@@ -149,7 +149,7 @@ impl Kernel {
             return self.run(queue);
         }
         if self.stage.as_ref().is_some_and(|stage| stage.is_due()) {
-            self.run_stage();
+            self.look_for_pages();
             self.dispatch_marked(queue)?;
         }
         if self.is_settled() {
