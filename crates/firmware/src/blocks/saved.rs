@@ -1,10 +1,8 @@
 //! Block accounting from a snapshot: every record, list and link is checked before use.
 
 use super::{Block, Blocks, Domain, Status, NONE};
+use crate::policy::wear::MOST_ERASES;
 use std::cmp::Reverse;
-
-/// Erases of a block in a snapshot are fewer, so that they can be counted on.
-const MOST_ERASES: u32 = u32::MAX / 2;
 
 impl Blocks {
     /// True if accounting that was saved holds together, and has the sizes of accounting like this. Where the mapping fixes

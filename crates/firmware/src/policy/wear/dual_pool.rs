@@ -15,7 +15,7 @@
 //! Simplified: where the mapping has no log blocks, data go to the most worn free block; with page mapping they share it with what GC
 //! moves. All counts are in memory (the papers keep most in flash), and the choice takes no time.
 
-use super::{Erased, Occasion, Upkeep, UpkeepView};
+use super::{Erased, Occasion, Upkeep, UpkeepView, MOST_ERASES};
 use crate::policy::{About, Build};
 use crate::task::Task;
 use crate::ConfigError;
@@ -124,7 +124,8 @@ impl DualPool {
     /// Takes over the pools of a drive with as many blocks and domains.
     pub(super) fn restore(&mut self, saved: Self) {
         let exists = |&block: &u32| block < self.blocks;
-        let fits = saved.seen.is_empty() || saved.seen.len() == self.blocks as usize;
+        let lasts = |seen: &Seen| seen.effective < MOST_ERASES;
+        let fits = (saved.seen.is_empty() || saved.seen.len() == self.blocks as usize) && saved.seen.iter().all(lasts);
         if fits && self.leaving.len() == saved.leaving.len() && saved.leaving.iter().flatten().all(exists) {
             (self.seen, self.leaving) = (saved.seen, saved.leaving);
         }
@@ -365,6 +366,20 @@ mod tests {
         fn effective(&self) -> Vec<u32> {
             self.policy.seen.iter().map(|seen| seen.effective).collect()
         }
+    }
+
+    #[test]
+    fn pools_are_taken_over_unless_no_block_can_have_had_such_erases() {
+        let mut saved = DualPool::with(&Options::default(), 2, 1);
+        saved.seen = vec![Seen { is_hot: true, effective: 3 }, Seen { is_hot: true, effective: MOST_ERASES - 1 }];
+        let restored = |saved: &DualPool| {
+            let mut own = DualPool::with(&Options::default(), 2, 1);
+            own.restore(saved.clone());
+            own.seen
+        };
+        assert_eq!(restored(&saved), saved.seen);
+        saved.seen[1].effective = MOST_ERASES;
+        assert_eq!(restored(&saved), []);
     }
 
     #[test]

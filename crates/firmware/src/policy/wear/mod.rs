@@ -4,6 +4,9 @@ use crate::policy::upkeep::guest::{Family, Mover};
 use crate::policy::upkeep::{upkeep_policies, Erased, Leveling, Occasion, Session, Upkeep, UpkeepView};
 use crate::policy::Trouble;
 
+/// Erases of a block in a snapshot are fewer, so that they can be counted on.
+pub(crate) const MOST_ERASES: u32 = u32::MAX / 2;
+
 upkeep_policies! {
     family "wear" decides "which blocks are moved because others wear faster (static wear leveling)";
     config WearConfig, policy WearPolicy;
