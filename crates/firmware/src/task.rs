@@ -115,8 +115,9 @@ impl Tasks {
     }
 
     /// These, in the order of their numbers.
-    pub fn iter(self) -> impl Iterator<Item = Task> {
-        Task::all().filter(move |&task| self.has(task))
+    #[inline]
+    pub fn iter(mut self) -> impl Iterator<Item = Task> {
+        std::iter::from_fn(move || self.pop())
     }
 
     /// These but the host's.

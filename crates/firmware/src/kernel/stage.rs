@@ -393,14 +393,7 @@ impl Stage {
     /// True if something of some tasks waits for a die that may have room.
     #[inline]
     pub fn offers_bound(&self, tasks: Tasks) -> bool {
-        let mut left = tasks;
-        std::iter::from_fn(|| left.pop()).any(|task| self.offers_of(task))
-    }
-
-    /// True if something of a task waits for a die that may have room.
-    #[inline]
-    fn offers_of(&self, task: Task) -> bool {
-        self.open_for(task).any(|dies| dies != 0)
+        tasks.iter().any(|task| self.open_for(task).any(|dies| dies != 0))
     }
 
     /// The queue of some tasks whose operations wait for a die that may have room: none, one, or several.
