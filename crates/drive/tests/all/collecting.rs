@@ -180,7 +180,8 @@ fn a_paced_host_has_short_pauses_at_the_same_throughput() {
             ms(moves)
         );
         assert!(blocks > 2 * moves, "{blocks} {moves}");
-        assert!((0.9..1.1).contains(&throughput), "{throughput}");
+        // A run may gain a little by chance; it may not lose.
+        assert!((0.95..1.1).contains(&throughput), "{throughput}");
         product *= throughput;
         count += 1;
     }
