@@ -1,6 +1,6 @@
 //! Read scrubbing: a task of its own, whose blocks, operations and delays are told by its name.
 
-use crate::common::{closed_loop, drive, request};
+use crate::common::{closed_loop, drive, request, watched_loop};
 use wordline_base::{Op, Stream};
 use wordline_drive::parts::{Features, Part};
 use wordline_drive::{Drive, Task};
@@ -62,6 +62,41 @@ fn hammered_blocks_are_moved_and_nothing_is_lost() {
         assert!(told["read"]["wait_die_refresh"].as_f64().expect("it is a number") > 0.0, "{scope}: {told}");
         assert_eq!(told["read"]["wait_die_gc"], 0.0, "{scope}");
         assert_eq!(told["write"][&Part::all()[Part::wait_die(Task::REFRESH).index()].name], 0.0);
+    }
+}
+
+#[test]
+fn the_share_of_scrubbing_grows_until_the_hot_block_is_erased() {
+    for seed in 0..4 {
+        // A step of the control adds ten percent for each tenth that the reads are above the threshold.
+        let control = "dispatch = { policy = \"debit\" }\n\
+            shares = { policy = \"feedback\", interval_ms = 0.1, least = 5.0, p = { refresh = 100.0 } }";
+        let mut drive = filled("drive", control, seed);
+        let bytes = drive.kernel().plan().unit_bytes;
+        let share =
+            |drive: &Drive| drive.kernel().standing().and_then(|it| it.shares).expect("it has")[Task::REFRESH.index()];
+        let (mut most, mut scrubbed) = (0.0, 0);
+        // One page takes all reads, so no other block keeps the share up.
+        watched_loop(
+            &mut drive,
+            8,
+            2_000,
+            |_| request(Op::Read, 0, bytes),
+            |drive| {
+                let erased = drive.kernel().counters().jobs[Task::REFRESH.index()];
+                if erased == scrubbed {
+                    // What the control takes for the state of the drive is that of its blocks.
+                    let told = drive.kernel().most_reads().expect("a task looks at reads");
+                    assert_eq!(told, most_read(drive), "seed {seed}: the hot block counts until its erase");
+                }
+                scrubbed = erased;
+                most = share(drive).max(most);
+            },
+        );
+        assert!(scrubbed > 3, "seed {seed}: {scrubbed} blocks were scrubbed");
+        assert!(most > 10.0, "seed {seed}: the share grew to {most} % alone");
+        drive.drain().expect("the drive comes to rest");
+        drive.kernel().audit().expect("the books balance");
     }
 }
 

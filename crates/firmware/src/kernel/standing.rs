@@ -2,7 +2,7 @@
 //! transaction waits for.
 
 use super::{Fault, Kernel};
-use crate::policy::upkeep::{Leveling, UpkeepView};
+use crate::policy::upkeep::{Leveling, Occasion, UpkeepView};
 use crate::stays::Stays;
 use crate::task::{ByTask, Task, TASKS};
 use wordline_base::time::END_OF_TIME;
@@ -34,7 +34,8 @@ impl Kernel {
         })
     }
 
-    /// Page reads of the block with data that was read most since its erase, on a drive with a task that looks at reads.
+    /// Page reads of the block that was read most since its erase, of those with data or being moved, on a drive with a task that looks at
+    /// reads.
     #[must_use]
     pub fn most_reads(&self) -> Option<u32> {
         (self.read_limit < u32::MAX).then(|| {
@@ -116,11 +117,13 @@ impl Kernel {
         let all_missing: f64 = (0..self.plan.domains).map(|domain| f64::from(missing(domain))).sum();
         errors[Task::GC.index()] =
             all_missing / (f64::from(self.plan.domains) * f64::from(self.plan.start_blocks.max(1)));
-        if self.reads_reached {
-            let stays = Stays::new(&self.blocks, &self.map, self.lots.as_deref(), self.logs.as_deref());
-            let view = UpkeepView::new((&self.blocks, &self.space, stays), &self.flash, self.counters.by_host(), false);
-            self.reads_reached = view.most_reads() >= self.read_limit;
-            for task in self.plan.tasks.background() {
+        let stays = Stays::new(&self.blocks, &self.map, self.lots.as_deref(), self.logs.as_deref());
+        let view = UpkeepView::new((&self.blocks, &self.space, stays), &self.flash, self.counters.by_host(), false);
+        // To find the most-read block takes a look at all, so it is asked for while there may be one.
+        let looks = self.reads_reached;
+        self.reads_reached = looks && view.most_reads() >= self.read_limit;
+        for task in self.plan.tasks.background() {
+            if looks || !matches!(self.upkeep.occasion(task), Occasion::Reads(_)) {
                 errors[task.index()] += self.upkeep.error(task, &view);
             }
         }

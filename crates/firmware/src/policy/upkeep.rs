@@ -255,10 +255,14 @@ impl<'a> UpkeepView<'a> {
         self.blocks.get(block).erases
     }
 
-    /// Page reads of the block that was read most since its erase, of those with data.
+    /// Page reads of the block that was read most since its erase, of those with data. One that is being moved counts until its erase: it
+    /// is read as before.
     #[must_use]
     pub fn most_reads(&self) -> u32 {
-        self.reads_of_written().map(|(_, reads)| reads).max().unwrap_or(0)
+        let open = self.status_while_written();
+        let both = self.blocks.records().iter().zip(self.flash.block_records());
+        let counts = |status| status == Status::Victim || Self::has_data(status, open);
+        both.filter(|(record, _)| counts(record.status)).map(|(_, cells)| cells.reads).max().unwrap_or(0)
     }
 
     /// Valid mapping units of a block.
@@ -272,8 +276,8 @@ impl<'a> UpkeepView<'a> {
 pub trait Upkeep {
     /// When it looks for work.
     fn occasion(&self) -> Occasion;
-    /// How far the state that it keeps is from its target, as a part of the target, for the control of shares. Only asked while
-    /// some block may have as many reads as its occasion, or that of another task, names.
+    /// How far the state that it keeps is from its target, as a part of the target, for the control of shares. If reads are
+    /// its occasion, it is only asked while some block may have as many as an occasion names.
     fn error(&self, _view: &UpkeepView<'_>) -> f64 {
         0.0
     }

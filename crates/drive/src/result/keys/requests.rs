@@ -279,7 +279,7 @@ pub(super) fn over_time() -> Vec<ResultKey> {
         key(
             "activity.stage.most_reads",
             "list, reads",
-            "Page reads of the block with data that was read most since its erase, if a task looks at reads.",
+            "Page reads of the block that was read most since its erase, of those with data or being moved, if a task looks at reads.",
         ),
         key(
             "activity.saturated.interval_s",

@@ -3,8 +3,8 @@
 //! Source: kim18 (4.2): greedy by the reads of a block; active above 100,000 reads, inactive below 80,000; valid data are
 //! copied as by garbage collection.
 //! Faithful: thresholds, choice, and the copying. Assumed: a block that is still being written is closed and moved as
-//! well, if garbage collection can do without its empty pages; a superblock is moved once it is full. Simplified: read counts of a new drive are 0; the paper
-//! starts with random ones.
+//! well, if garbage collection can do without its empty pages; a superblock is moved once it is full. The paper starts with random
+//! read counts: `precondition.block_reads` does; those of a new drive are 0.
 
 use super::{Occasion, Upkeep, UpkeepView};
 use crate::policy::{About, Build};
