@@ -255,7 +255,22 @@ fn text(pack: &str, rest: &str) -> String {
 fn drives() -> Vec<(&'static str, String)> {
     let plane =
         "placement = { policy = \"static\", order = \"CWDP\" }\ncollect = { policy = \"on-demand\", scope = \"plane\"";
+    let buffer = "buffer = { policy = \"fifo\", capacity_kib = 256 }";
+    // Buffered units wait in the commit stage, in queues of planes, or of any die.
+    let staged = |dispatch| text("policy = \"none\"", &format!("{buffer}\ndispatch = {{ policy = \"{dispatch}\" }}"));
+    let staged_by_plane = |dispatch| {
+        text("policy = \"none\"", &format!("{plane} }}\n{buffer}\ndispatch = {{ policy = \"{dispatch}\" }}"))
+    };
     vec![
+        ("one queue, buffer", staged("one-queue")),
+        ("static one queue, buffer", staged_by_plane("one-queue")),
+        ("debit, buffer", staged("debit")),
+        ("static debit, buffer", staged_by_plane("debit")),
+        ("weighted fair, buffer", staged("weighted-fair")),
+        ("priority, buffer", staged("priority")),
+        ("static priority, buffer", staged_by_plane("priority")),
+        ("deadline, buffer", staged("deadline")),
+        ("static deadline, buffer", staged_by_plane("deadline")),
         ("plain", text("policy = \"none\"", "")),
         ("planes", text("policy = \"planes\"", &format!("{plane} }}"))),
         ("buffer", text("policy = \"planes\"", "buffer = { policy = \"fifo\", capacity_kib = 256 }")),

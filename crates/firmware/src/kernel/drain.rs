@@ -9,8 +9,9 @@
 //! Kept as sums over time, so that a wait costs one difference, independent of its length.
 
 use super::history::{holder, HOLDERS};
+use super::stage::Stage;
 use super::Kernel;
-use crate::ops::NONE;
+use crate::ops::{FlashOp, NONE};
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, CLASSES, TASKS};
 use wordline_base::Time;
@@ -289,6 +290,20 @@ impl Kernel {
         }
     }
 
+    /// The same of a queue of the commit stage whose units could go to several dies.
+    #[cold]
+    pub(super) fn stage_emptied(&mut self, place: Constraint) {
+        let serves = |die: u32| self.places_of(die).contains(&place);
+        if (0..self.dies.len() as u32).any(|die| self.is_collecting(die) && serves(die)) {
+            self.held_up = self.now;
+        }
+    }
+
+    /// The places besides its planes where what a die may do waits.
+    fn places_of(&self, die: u32) -> [Constraint; 3] {
+        [Constraint::Any, Constraint::Channel(self.flash.channel_of(die)), Constraint::Die(die)]
+    }
+
     /// True if GC holds a die that a buffered unit waits for.
     #[cold]
     fn holds_up(&self) -> bool {
@@ -301,8 +316,11 @@ impl Kernel {
         state.busy && state.class.task() == Task::GC && state.since < self.now
     }
 
-    /// True if a buffered unit has waited for a die.
+    /// True if a buffered unit has waited for a die: there, or in the commit stage.
     fn is_awaited(&self, die: u32) -> bool {
+        if self.stage.as_ref().is_some_and(|stage| self.is_awaited_in(stage, die)) {
+            return true;
+        }
         let waited = |slot: u32| slot != NONE && self.slab.get(slot).ready < self.now;
         if self.shared_waiting[0] > 0
             && self.shared_of(die, Class::HOST_WRITE).iter().any(|&index| waited(self.shared[index].head))
@@ -323,6 +341,20 @@ impl Kernel {
             fifo.find(&self.slab, fifo.len, |op| op.buffered && op.ready < self.now).is_some()
         };
         waits(Class::HOST_READ) && of_die.any(merges)
+    }
+
+    /// The same of units in the commit stage alone. They need not wait there in the order of their coming.
+    fn is_awaited_in(&self, stage: &Stage, die: u32) -> bool {
+        let planes = self.flash.geometry().planes_per_die;
+        let of_die = (die * planes..(die + 1) * planes).map(Constraint::Plane);
+        let waits = |class: Class, place: Constraint| {
+            let fifo = stage.queue(stage.at(class, place)).fifo;
+            // A read of old data of a buffered unit, or such a unit itself.
+            let counts = |op: &FlashOp| op.ready < self.now && (op.buffered || class == Class::HOST_WRITE);
+            fifo.find(&self.slab, fifo.len, counts).is_some()
+        };
+        self.places_of(die).into_iter().chain(of_die.clone()).any(|place| waits(Class::HOST_WRITE, place))
+            || of_die.into_iter().any(|place| waits(Class::HOST_READ, place))
     }
 }
 

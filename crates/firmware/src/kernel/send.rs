@@ -416,8 +416,12 @@ impl Kernel {
 
     /// A queue of the stage has another first operation, or none.
     #[inline]
-    pub(super) fn head_changes(&self, stage: &mut Stage, at: usize) {
+    pub(super) fn head_changes(&mut self, stage: &mut Stage, at: usize) {
         let Queue { class, place, fifo, .. } = *stage.queue(at);
+        let roams = !matches!(place, Constraint::Plane(_));
+        if fifo.head == NONE && self.awaiting > 0 && class == Class::HOST_WRITE && roams {
+            self.stage_emptied(place);
+        }
         let waits_for_others = || {
             let domain = if let Constraint::Plane(plane) = place { self.blocks.domain_of_plane(plane) } else { 0 };
             self.lists_late() && class.is_write() && !class.is_map_write() && !self.may_go(&fifo, class, domain)
