@@ -47,11 +47,15 @@ impl Debit {
 }
 
 /// The most operations that tasks may have outstanding, of so many in all: their shares, but at least one. The host has
-/// what is left, so that they add up.
+/// what is left, and if nothing is, the largest of the others gives it a place: so they add up where there is a place for each.
 fn limits(shares: &ByTask<f64>, capacity: u32, tasks: Tasks) -> ByTask<u32> {
     let mut limits = [0; TASKS];
     for task in tasks.background() {
         limits[task.index()] = ((f64::from(capacity) * shares[task.index()] / 100.0).round() as u32).max(1);
+    }
+    let beyond = (limits.iter().sum::<u32>() + 1).saturating_sub(capacity);
+    if let Some(largest) = limits.iter_mut().max() {
+        *largest -= beyond.min(largest.saturating_sub(1));
     }
     limits[Task::HOST.index()] = capacity.saturating_sub(limits.iter().sum()).max(1);
     limits
@@ -171,6 +175,10 @@ mod tests {
         assert_eq!(limits(&shares, 64, tasks)[..3], [56, 3, 5]);
         (shares[0], shares[1], shares[2]) = (80.0, 10.0, 10.0);
         assert_eq!(limits(&shares, 64, tasks)[..3], [52, 6, 6]);
+        // The host has a place even if next to nothing is left for it.
+        (shares[0], shares[1], shares[2]) = (0.1, 49.9, 50.0);
+        assert_eq!(limits(&shares, 32, tasks)[..3], [1, 16, 15]);
+        assert_eq!(limits(&shares, 32, tasks).iter().sum::<u32>(), 32);
         // Every task needs a place.
         assert_eq!(limits(&shares, 2, tasks)[..3], [1, 1, 1]);
     }
