@@ -56,6 +56,23 @@ def test_a_task_is_named_in_two_places() -> None:
     ]
 
 
+def test_the_page_on_adding_a_task_quotes_the_policy_as_it_is() -> None:
+    page = (ROOT / "docs/adding-a-task.md").read_text()
+    quoted = [
+        ("crates/firmware/src/policy/refresh/mod.rs", "upkeep_policies!"),
+        ("crates/firmware/src/policy/refresh/scrub.rs", "fn next"),
+        ("crates/firmware/src/task.rs", "/// Moves data before reads disturb"),
+    ]
+    blocks = re.findall(r"```rust\n(.*?)```", page, re.DOTALL)
+    for path, begin in quoted:
+        (block,) = [block for block in blocks if block.startswith(begin)]
+        # The page does not indent what stands in an `impl` or a list.
+        source = [line.strip() for line in (ROOT / path).read_text().splitlines()]
+        lines = [line.strip() for line in block.splitlines()]
+        at = source.index(lines[0])
+        assert source[at : at + len(lines)] == lines, f"{path}: the page quotes it otherwise"
+
+
 def test_the_engine_lists_its_tasks() -> None:
     assert [name for name, _ in _core.tasks()] == ["host", "gc", "refresh", "wear", "fold"]
 

@@ -70,6 +70,9 @@ impl Task {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tasks(u8);
 
+// A set of tasks has a bit for each, as sets of classes have: a ninth task needs a wider number in both.
+const _: () = assert!(TASKS <= u8::BITS as usize && CLASSES <= u32::BITS as usize);
+
 impl Tasks {
     /// All tasks that a drive may have.
     pub const ALL: Self = Self(((1_u16 << TASKS) - 1) as u8);
