@@ -67,7 +67,7 @@ def test_results_tables_and_report_show_the_shares(run: Any, tmp_path: Path) -> 
 
 
 def test_a_fixed_share_limits_what_is_outstanding(run: Any) -> None:  # noqa: ANN401
-    # The demo has four dies of four places.
+    # The demo has eight dies of four places.
     _, result = run("--set", "dispatch.policy=debit", "--set", "shares.percent.gc=25")
     stage = result["activity"]["stage"]
     places = 4 * result["drive"]["dies"]

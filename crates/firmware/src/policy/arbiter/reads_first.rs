@@ -1,8 +1,8 @@
 //! Reads of the host first; everything else in the order of arrival.
 //!
 //! Source: dirik09 (read priority, figure 10: reads before writes), here at each die and before garbage collection, too.
-//! Faithful: a read waits for the command that runs, and for earlier reads. Simplified: nothing bounds it, so writes and
-//! garbage collection wait while reads keep a die busy.
+//! Faithful: a read waits for the command that runs, and for earlier reads. Simplified: nothing bounds it, so writes,
+//! garbage collection and read scrubbing wait while reads keep a die busy.
 
 use super::first_come::FirstCome;
 use super::{Arbiter, Waiting};
@@ -13,9 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "host reads before everything else; the rest FCFS, so that writes and garbage collection get their turns",
+    summary: "host reads before everything else; the rest FCFS",
     source: "dirik09, read priority (figure 10)",
-    note: "a running operation is not interrupted; writes and garbage collection wait while reads keep a die busy",
+    note: "a running operation is not interrupted; writes, garbage collection and read scrubbing wait while reads keep a die busy, without bound",
 };
 
 /// Reads first has no options.
