@@ -312,6 +312,8 @@ impl FirmwareConfig {
             expendable_blocks: 0,
             table_bytes: 0,
             paced: collect.paces(),
+            // Where planes are domains, each has an allowance of its own.
+            paced_programs: if pack.gathers() && build.domains == 1 { geometry.planes_per_die } else { 1 },
             destination: collect.destination(),
             fixes_pages: mapping.fixes_pages(),
             logs: mapping.logs(),

@@ -69,6 +69,9 @@ struct Tally {
     uncredited: u32,
     /// Units that the host may write while it is held back. Counted if the host is paced.
     allowance: u32,
+    /// Units gained that are too few for a step of the host, and join its allowance with the next. At rest there are none.
+    #[serde(skip)]
+    saved_up: u32,
 }
 
 /// Open blocks and promises.
@@ -84,6 +87,9 @@ pub struct Space {
     reserve: u32,
     /// Free blocks of a domain below which the host is paced; 0 if it never is.
     pace_below: u32,
+    /// Units by which the allowance of a paced host grows. Not saved: the configuration says it.
+    #[serde(skip)]
+    pace_step: u32,
     programs_per_block: u32,
     /// Blocks that are opened together, and their pages for data: one, but for superblocks.
     blocks_together: u32,
@@ -131,6 +137,10 @@ impl Space {
             domains: vec![Tally::default(); plan.domains as usize],
             reserve: plan.reserve_blocks,
             pace_below: if plan.paced { plan.start_blocks } else { 0 },
+            pace_step: match plan.paced_programs.min(programs_per_block) {
+                1 => 1,
+                programs => programs * plan.units_per_program,
+            },
             programs_per_block,
             blocks_together,
             pages_together,

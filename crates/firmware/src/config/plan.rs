@@ -45,6 +45,8 @@ pub struct Plan {
     pub table_bytes: u64,
     /// True if host writes are paced by what GC gains.
     pub paced: bool,
+    /// Programs that a paced host may write at a time: one, or those of all planes of a die.
+    pub paced_programs: u32,
     /// Blocks that moved data are written to.
     pub destination: Destination,
     /// True if the mapping fixes the page of each unit in the block of its logical block.

@@ -10,6 +10,9 @@
 //! the host waits for blocks as it would without pacing. It counts units that were overwritten before they were moved
 //! as moved: then free blocks rise to the threshold, where nobody is held back.
 //!
+//! Where moved pages gather for programs of all planes of a die, the allowance grows by such programs. Else the host would take each page as soon as
+//! it is gained, and program plane by plane, which takes a die as long as all planes at once.
+//!
 //! A host that writes little saves its allowance, up to a block for each running job and one more. What earlier jobs
 //! gained shows as free blocks, and above the threshold nobody is held back. When the last job of a domain has ended
 //! and no other follows, the allowance is dropped: the next collection starts with nothing gained.
@@ -56,7 +59,7 @@ impl Space {
     pub fn rest(&mut self, domain: u32) {
         if self.paces() && self.domains[domain as usize].jobs == 0 {
             let tally = &mut self.domains[domain as usize];
-            (tally.allowance, tally.uncredited) = (0, 0);
+            (tally.allowance, tally.uncredited, tally.saved_up) = (0, 0, 0);
         }
     }
 
@@ -90,7 +93,13 @@ impl Space {
         let gained = (u64::from(tally.to_gain) * u64::from(moved) / u64::from(all)) as u32;
         tally.uncredited = if gained > 0 { 0 } else { moved };
         tally.to_gain -= gained;
-        tally.allowance += gained;
+        tally.saved_up += gained;
+        // What all jobs have gained in the end is no less for being no whole step.
+        if tally.saved_up >= self.pace_step || tally.owed == units {
+            let rest = if tally.owed == units { 0 } else { tally.saved_up % self.pace_step };
+            tally.allowance += tally.saved_up - rest;
+            tally.saved_up = rest;
+        }
         tally.limit(block);
         before < page && tally.allowance >= page
     }
@@ -199,6 +208,24 @@ mod tests {
             assert_eq!(after_moves(&mut space, moves), expected, "{valid} valid units");
             assert_eq!(space.domains[0].to_gain, 0);
         }
+    }
+
+    #[test]
+    fn an_allowance_of_whole_commands_grows_by_them() {
+        let (mut space, blocks) = short_of_blocks(true);
+        space.pace_step = 2 * PAGE;
+        start(&mut space, &blocks, Task::GC, 4);
+        // 12 to gain by 4 units: 3 each, so that 8 are there after the third; the last gives what is left.
+        assert_eq!(after_moves(&mut space, &[1; 4]), [0, 0, 8, 12]);
+        assert_eq!(space.domains[0].saved_up, 0);
+        // While another job runs, what is left waits for more.
+        start(&mut space, &blocks, Task::GC, 8);
+        start(&mut space, &blocks, Task::GC, 8);
+        assert_eq!(after_moves(&mut space, &[6]), [12]);
+        assert_eq!(space.domains[0].saved_up, 6);
+        assert_eq!(after_moves(&mut space, &[2, 8]), [20, 28]);
+        space.end_job(Task::GC, 0);
+        assert_eq!(space.domains[0].saved_up, 0);
     }
 
     #[test]
