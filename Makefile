@@ -24,7 +24,7 @@ SOURCES := $(shell find crates python drives studies -type f ! -name '*.so' ! -n
 	! -path 'studies/*README.md' ! -path 'studies/*.svg' ! -path 'studies/*/result.json')
 PYTHON_FILES := python studies tests tools benches
 
-.PHONY: build wheel run test test-long bench bench-disk bench-growth bench-record docs site figures studies lint format clean
+.PHONY: build wheel run test test-long miri bench bench-disk bench-growth bench-record docs site figures studies lint format clean
 .DEFAULT_GOAL := build
 
 build: $(VENV)/.built ## the command .venv/bin/wordline
@@ -75,7 +75,16 @@ test: build $(VENV)/.tools ## the engine's tests, then the program as a user run
 
 test-long: export WORDLINE_LONG = 1
 test-long: OVERFLOW = 1
-test-long: test ## the same with checks for overflow, and many more random configurations and loads, and the instructions of all cases
+test-long: test miri ## the same with checks for overflow, and many more random configurations and loads, and the instructions of all cases
+
+# Without the component cargo would ask for it, and wait for an answer.
+miri: ## the unsafe code under Miri, which finds undefined behaviour
+	@if $(CARGO) +nightly miri --version >/dev/null 2>&1 && \
+		[ -d "$$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library" ]; then \
+		$(CARGO) +nightly miri test --package wordline-base memory::; \
+	else \
+		echo "The unsafe code is not tested under Miri, which is not installed: rustup +nightly component add miri rust-src"; \
+	fi
 
 bench: build ## speed: tables, and bench.json
 	$(BUILD_BENCH)

@@ -4,9 +4,9 @@
 //! request is known some events before its unit is looked up; a prefetch hides most of that latency. It cannot hide that the
 //! processor does not know where the page of memory lies, which costs as much again; large pages are few enough to be known.
 
-/// Bytes of a large page.
+/// Bytes of a large page; small where Miri runs the tests, which is slow.
 #[cfg(target_os = "linux")]
-const LARGE: usize = 2 << 20;
+const LARGE: usize = if cfg!(miri) { 1 << 10 } else { 2 << 20 };
 
 /// Asks for the cache line of `slice[index]`; does nothing beyond its end, or where the processor has no such request.
 #[inline]
@@ -28,18 +28,27 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
 /// may decline; then nothing changes.
 #[allow(unsafe_code)]
 pub fn use_large_pages<T>(slice: &[T]) {
-    #[cfg(all(target_os = "linux", not(miri)))]
-    {
-        let range = slice.as_ptr_range();
-        let (start, end) = (range.start.addr().next_multiple_of(LARGE), range.end.addr() / LARGE * LARGE);
-        if start < end {
-            let first = slice.as_ptr().wrapping_byte_add(start - range.start.addr());
-            // SAFETY: the range lies within the slice, and this advice changes no byte of it, only the size of its pages.
-            unsafe { libc::madvise(first.cast_mut().cast(), end - start, libc::MADV_HUGEPAGE) };
+    #[cfg(target_os = "linux")]
+    if let Some((first, length)) = whole_large_pages(slice) {
+        // SAFETY: the range lies within the slice, and this advice changes no byte of it, only the size of its pages. Miri cannot ask
+        // the system; it takes the range as bytes instead, and so checks that the slice owns all of it.
+        unsafe {
+            #[cfg(not(miri))]
+            libc::madvise(first.cast_mut().cast(), length, libc::MADV_HUGEPAGE);
+            #[cfg(miri)]
+            std::hint::black_box(std::slice::from_raw_parts(first.cast::<std::mem::MaybeUninit<u8>>(), length));
         }
     }
-    #[cfg(not(all(target_os = "linux", not(miri))))]
+    #[cfg(not(target_os = "linux"))]
     let _ = slice;
+}
+
+/// The large pages that lie wholly within a slice: where they start, and their bytes.
+#[cfg(target_os = "linux")]
+fn whole_large_pages<T>(slice: &[T]) -> Option<(*const T, usize)> {
+    let range = slice.as_ptr_range();
+    let (start, end) = (range.start.addr().next_multiple_of(LARGE), range.end.addr() / LARGE * LARGE);
+    (start < end).then(|| (range.start.wrapping_byte_add(start - range.start.addr()), end - start))
 }
 
 /// A copy in large pages.
@@ -55,10 +64,16 @@ pub fn copy_in_large_pages<T: Copy + Default>(slice: &[T]) -> Vec<T> {
 mod tests {
     use super::*;
 
+    /// Numbers in a large page.
+    #[cfg(target_os = "linux")]
+    const NUMBERS: usize = LARGE / size_of::<u32>();
+    #[cfg(not(target_os = "linux"))]
+    const NUMBERS: usize = 1 << 10;
+
     #[test]
     fn large_pages_keep_what_they_hold() {
         // Below one large page, about one, and several that are not aligned.
-        for length in [0, 1, 1000, (2 << 20) / 4 + 7, 3 * (2 << 20) / 4 + 1] {
+        for length in [0, 1, NUMBERS / 2, NUMBERS + 7, 3 * NUMBERS + 1] {
             let mut slice: Vec<u32> = (0..length as u32).collect();
             use_large_pages(&slice);
             assert!(slice.iter().copied().eq(0..length as u32));
@@ -67,6 +82,27 @@ mod tests {
             slice.iter_mut().for_each(|item| *item += 1);
             assert!(slice.iter().copied().eq(1..length as u32 + 1));
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_range_is_all_large_pages_within_the_slice() {
+        let numbers = vec![0_u32; 4 * NUMBERS];
+        // Four large pages hold three whole ones at least, wherever they begin; each part of them is taken in turn.
+        for (from, to) in [(0, 4 * NUMBERS), (1, 3 * NUMBERS), (NUMBERS / 2, 2 * NUMBERS + 3), (5, 5), (7, NUMBERS / 2)]
+        {
+            let slice = &numbers[from..to];
+            let (bytes, ends) = (size_of_val(slice), slice.as_ptr_range());
+            let Some((first, length)) = whole_large_pages(slice) else {
+                assert!(bytes < 2 * LARGE - size_of::<u32>(), "{bytes} bytes hold a whole large page");
+                continue;
+            };
+            let (start, end) = (ends.start.addr(), ends.end.addr());
+            assert!(first.addr() % LARGE == 0 && length % LARGE == 0 && length > 0);
+            assert!(start <= first.addr() && first.addr() - start < LARGE);
+            assert!(first.addr() + length <= end && end - (first.addr() + length) < LARGE);
+        }
+        assert!(whole_large_pages(&numbers).is_some() && whole_large_pages(&numbers[..NUMBERS / 2]).is_none());
     }
 
     #[test]

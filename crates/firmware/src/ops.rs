@@ -72,6 +72,9 @@ pub struct FlashOp {
     pub delayed: bool,
 }
 
+// The slab is read and written an operation at a time, in no order: beyond the line of a cache each access would take two.
+const _: () = assert!(size_of::<FlashOp>() <= 64);
+
 impl FlashOp {
     /// True of a read of data that a write overwrites, and of that write.
     #[inline]
