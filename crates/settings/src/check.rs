@@ -56,6 +56,43 @@ pub(crate) fn pick(node: &Node, below: Below<'_>, tagged: &Tagged<'_>) -> Option
     }
 }
 
+/// The word that takes an option away from the layers below, as if none had set it.
+const ABSENT: &str = "absent";
+
+/// True if a value is the word for an option that is not set, and could be nothing else.
+pub(crate) fn is_absent(view: View<'_>, node: &Node) -> bool {
+    node.text() == Some(ABSENT)
+        && match view.shape() {
+            Shape::Any | Shape::Table => false,
+            Shape::Choice(words) => words.iter().all(|word| word.name != ABSENT),
+            Shape::Scalar(types) => !types.contains(&"string"),
+            Shape::Array => true,
+            Shape::Either(branches) => branches.into_iter().all(|branch| is_absent(branch, node)),
+        }
+}
+
+/// A table that is checked: its keys, and those of the variants that the layers below chose.
+struct Table<'n, 's> {
+    node: &'n Node,
+    below: Below<'s>,
+    fields: Fields<'s>,
+    before: Fields<'s>,
+}
+
+impl<'s> Table<'_, 's> {
+    /// What is below a key, whose schema is `view`.
+    fn below(&self, key: &str, view: View<'s>) -> Below<'s> {
+        match self.fields.get(key) {
+            Some(field)
+                if changes_variant(field, self.node, self.below) && !is_kept(key, &self.before, &self.fields) =>
+            {
+                Below { lower: None, default: view.default() }
+            }
+            _ => self.below.child(key, view),
+        }
+    }
+}
+
 /// Checks one document.
 pub(crate) struct Checker<'s> {
     pub root: View<'s>,
@@ -125,11 +162,13 @@ impl<'s> Checker<'s> {
         let Some(entries) = node.entries() else { return Err(wrong_type(path, node, at.clone(), view)) };
         let fields = view.fields(&|tagged| pick(node, below, tagged));
         self.tags(path, &fields, node, at)?;
-        for entry in entries.iter().filter(|e| !fields.is_tag(&e.key)) {
-            self.entry(path, &fields, entry, node, below, at)?;
+        let before = view.fields(&|tagged| below.variant(tagged.tag).map(str::to_string));
+        let table = Table { node, below, fields, before };
+        for entry in entries.iter().filter(|e| !table.fields.is_tag(&e.key)) {
+            self.entry(path, &table, entry, at)?;
         }
         if self.complete {
-            self.required(path, &fields, node, at)?;
+            self.required(path, &table.fields, node, at)?;
         }
         Ok(())
     }
@@ -152,26 +191,19 @@ impl<'s> Checker<'s> {
         Ok(())
     }
 
-    fn entry(
-        &self,
-        path: &mut Vec<String>,
-        fields: &Fields<'s>,
-        entry: &Entry,
-        table: &Node,
-        below: Below<'s>,
-        at: &Origin,
-    ) -> Checked {
+    fn entry(&self, path: &mut Vec<String>, table: &Table<'_, 's>, entry: &Entry, at: &Origin) -> Checked {
         let at = entry.at.as_ref().unwrap_or(at);
-        let Some(view) = fields.get(&entry.key).map(|f| f.view).or(fields.others) else {
-            let chosen = chosen_variants(fields, table, below);
-            return Err(unknown_key(self.root, path, entry, at.clone(), fields, &chosen));
+        let field = table.fields.get(&entry.key);
+        let Some(view) = field.map(|f| f.view).or(table.fields.others) else {
+            let chosen = chosen_variants(&table.fields, table.node, table.below);
+            return Err(unknown_key(self.root, path, entry, at.clone(), &table.fields, &chosen));
         };
-        let child = match fields.get(&entry.key) {
-            Some(field) if changes_variant(field, table, below) => Below { lower: None, default: view.default() },
-            _ => below.child(&entry.key, view),
-        };
+        let is_optional = field.is_some_and(|f| !f.required || view.default().is_some());
+        if entry.node.data == Data::Absent || is_optional && is_absent(view, &entry.node) {
+            return Ok(());
+        }
         path.push(entry.key.clone());
-        self.value(path, view, &entry.node, child, at)?;
+        self.value(path, view, &entry.node, table.below(&entry.key, view), at)?;
         path.pop();
         Ok(())
     }
@@ -221,11 +253,18 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// True if a field belongs to a variant that this layer chooses anew, so that nothing below is about it.
+/// True if a field belongs to a variant that this layer chooses anew.
 pub(crate) fn changes_variant(field: &Field<'_>, table: &Node, below: Below<'_>) -> bool {
     let Some((tag, _)) = field.owner else { return false };
     let changed = |old: &str| table.get(tag).is_some_and(|new| new.text() != Some(old));
     below.variant(tag).is_some_and(changed)
+}
+
+/// True if the variants before and now have this option in common: one whose schema says the same in both, in meaning, kind, range
+/// and default.
+pub(crate) fn is_kept(key: &str, before: &Fields<'_>, now: &Fields<'_>) -> bool {
+    let (before, now) = (before.get(key), now.get(key));
+    matches!((before, now), (Some(before), Some(now)) if before.view.says_as_much_as(now.view))
 }
 
 fn chosen_variants<'a>(fields: &'a Fields<'a>, table: &Node, below: Below<'_>) -> Vec<Chosen<'a>> {

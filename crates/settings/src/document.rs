@@ -31,6 +31,8 @@ pub(crate) enum Data {
     Date(String),
     Array(Vec<Node>),
     Table(Vec<Entry>),
+    /// An option that a layer takes away from those below it.
+    Absent,
 }
 
 impl Node {
@@ -82,6 +84,7 @@ impl Node {
             Data::Array(nodes) if nodes.len() == 1 => "an array of 1 element".to_string(),
             Data::Array(nodes) => format!("an array of {} elements", nodes.len()),
             Data::Table(_) => "a table".to_string(),
+            Data::Absent => "absent".to_string(),
         }
     }
 
@@ -102,8 +105,10 @@ impl Node {
             Data::Text(text) | Data::Date(text) => Value::String(text.clone()),
             Data::Array(nodes) => Value::Array(nodes.iter().map(Node::to_json).collect()),
             Data::Table(entries) => {
-                Value::Object(entries.iter().map(|e| (e.key.clone(), e.node.to_json())).collect::<Map<_, _>>())
+                let given = entries.iter().filter(|e| e.node.data != Data::Absent);
+                Value::Object(given.map(|e| (e.key.clone(), e.node.to_json())).collect::<Map<_, _>>())
             }
+            Data::Absent => Value::Null,
         }
     }
 

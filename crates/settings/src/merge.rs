@@ -1,14 +1,14 @@
 //! Laying one layer over another.
 
-use crate::check::{changes_variant, pick, Below, Checker};
+use crate::check::{changes_variant, is_absent, is_kept, pick, Below, Checker};
 use crate::document::{Data, Entry, Node};
 use crate::error::Origin;
-use crate::schema::{Fields, Shape, View};
+use crate::schema::{Field, Fields, Shape, View};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Lays `upper`, which has been checked, over `lower`. Tables merge, everything else is replaced; a table that chooses
-/// another variant loses the options that the layers below gave to the old one.
+/// another variant keeps of the options that the layers below gave to the old one those that both have, and loses the others.
 pub(crate) fn merge(view: View<'_>, lower: Node, upper: Node, default: Option<&Value>) -> Node {
     match view.shape() {
         Shape::Array if upper.is_patch() => patch(view, lower, upper),
@@ -34,7 +34,8 @@ fn merge_tables(view: View<'_>, lower: Node, upper: Node, default: Option<&Value
     let below = Below { lower: Some(&lower), default };
     let chosen = view.fields(&|tagged| pick(&upper, below, tagged));
     let before = view.fields(&|tagged| below.variant(tagged.tag).map(str::to_string));
-    let dropped: Vec<&str> = before.list.iter().filter(|f| changes_variant(f, &upper, below)).map(|f| f.name).collect();
+    let is_lost = |f: &&Field<'_>| changes_variant(f, &upper, below) && !is_kept(f.name, &before, &chosen);
+    let dropped: Vec<&str> = before.list.iter().filter(is_lost).map(|f| f.name).collect();
     let mut entries: Vec<Entry> = lower.entries().unwrap_or_default().to_vec();
     entries.retain(|entry| !dropped.contains(&entry.key.as_str()));
     let Data::Table(above) = upper.data else { return upper };
@@ -57,13 +58,14 @@ fn lay_entry(entries: &mut Vec<Entry>, fields: &Fields<'_>, upper: Entry, defaul
     let view = fields.get(&upper.key).map(|f| f.view).or(fields.others);
     let own = view.and_then(View::default).or_else(|| default.and_then(|value| value.get(&upper.key)));
     let place = entries.iter().position(|e| e.key == upper.key);
-    let lower = match place {
-        Some(index) => Some(entries.remove(index).node),
-        // A patch needs something to patch: the elements that the schema has by default.
+    let below = place.map(|index| entries.remove(index).node).filter(|node| node.data != Data::Absent);
+    // A patch needs something to patch: the elements that the schema has by default.
+    let lower = match below {
         None if upper.node.is_patch() => own.and_then(Node::from_json).filter(|node| node.elements().is_some()),
-        None => None,
+        below => below,
     };
     let node = match (lower, view) {
+        (_, Some(view)) if is_absent(view, &upper.node) => Node { at: upper.node.at, data: Data::Absent },
         (Some(lower), Some(view)) => merge(view, lower, upper.node, own),
         // Even without a table below, an array further in may be patched from its default.
         (None, Some(view)) if upper.node.entries().is_some() && matches!(view.shape(), Shape::Table) => {

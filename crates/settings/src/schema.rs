@@ -190,6 +190,11 @@ impl<'s> View<'s> {
         matches!(ends, (Some(a), Some(b)) if std::ptr::eq::<Map<String, Value>>(*a, *b))
     }
 
+    /// True if both schemas say the same, documentation and default included.
+    pub fn says_as_much_as(self, other: View<'_>) -> bool {
+        self.node().parts == other.node().parts
+    }
+
     /// The JSON types allowed, null left out as TOML has none.
     pub fn types(self) -> &'s [&'s str] {
         &self.node().types

@@ -57,6 +57,87 @@ fn another_variant_drops_the_options_of_the_old_one() {
     assert_eq!(load(&away, &["victim.policy=best_of"]).value.victim, Victim::BestOf { d: 4 });
 }
 
+/// Two variants with options in common: in name and meaning, or in name alone.
+mod common_options {
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct Config {
+        #[serde(default)]
+        pub map: Map,
+    }
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(tag = "policy", rename_all = "snake_case")]
+    pub enum Map {
+        Plain(Plain),
+        Cached(Cached),
+    }
+
+    impl Default for Map {
+        fn default() -> Self {
+            Map::Plain(Plain::default())
+        }
+    }
+
+    #[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct Plain {
+        /// Size of a unit.
+        pub unit: Option<u32>,
+        /// Idle time before the first one.
+        pub idle: u32,
+        /// Names of a list.
+        pub order: Vec<String>,
+        /// Whether it copies.
+        pub copies: bool,
+    }
+
+    #[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(default, deny_unknown_fields)]
+    pub struct Cached {
+        /// Size of a unit.
+        pub unit: Option<u32>,
+        /// Idle time that counts as long.
+        pub idle: u32,
+        /// Names of a list.
+        pub order: String,
+        /// Size of the cache.
+        pub cache: u32,
+    }
+}
+
+#[test]
+fn an_option_of_both_variants_is_kept() {
+    use common_options::{Cached, Config, Map, Plain};
+    let text = "map = { policy = 'plain', unit = 4, idle = 7, order = ['a'], copies = true }";
+    let load = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_string()).collect();
+        load_text::<Config>("my.toml", text, None, &sets, &preset, &names())
+    };
+    let map = |sets: &[&str]| load(sets).expect("it is accepted").value.map;
+    // The unit is the same option of both; what only has its name is lost: another meaning, another kind.
+    let cached = |unit, cache| Map::Cached(Cached { unit, cache, ..Cached::default() });
+    assert_eq!(map(&["map.policy=cached"]), cached(Some(4), 0));
+    assert_eq!(map(&["map.policy=cached", "map.unit=8", "map.cache=2"]), cached(Some(8), 2));
+    let loaded = load(&["map.policy=cached"]).expect("it is accepted");
+    assert!(matches!(loaded.origins["map.unit"], Origin::File { .. }), "{:?}", loaded.origins);
+    // A layer may take an option away. It is told where, and a word of that name is no value elsewhere.
+    assert_eq!(map(&["map.policy=cached", "map.unit=absent"]), cached(None, 0));
+    let without = Map::Plain(Plain { unit: None, ..Plain::default() });
+    assert_eq!(map(&["map.unit=absent", "map.idle=absent", "map.order=absent", "map.copies=absent"]), without);
+    let loaded = load(&["map.unit=absent"]).expect("it is accepted");
+    assert_eq!(loaded.origins["map.unit"], Origin::Set("map.unit=absent".to_string()));
+    assert_eq!(loaded.resolved["map"]["unit"], serde_json::Value::Null);
+    assert_eq!(map(&["map.policy=cached", "map.order=absent"]), {
+        Map::Cached(Cached { unit: Some(4), order: "absent".into(), ..Cached::default() })
+    });
+    assert!(load(&["map.policy=absent"]).is_err());
+    assert!(load(&["map=absent"]).is_err());
+}
+
 #[test]
 fn overrides() {
     let loaded = load("extends = 'jobs'", &["name=drives/a=b.bin", "job.1.rw=read", "job.1.depth = 8"]);

@@ -27,7 +27,8 @@ pub(crate) const ABOUT: About = About {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Log blocks of each GC domain (`collect.scope`) at most, from 1. Absent: all blocks that are spare.
+    /// Log blocks of each GC domain (`collect.scope`) at most, from 1; with "fast", whose sequential one counts, from 2. Absent: all
+    /// blocks that are spare.
     pub log_blocks: Option<u32>,
     /// Logical blocks of a map zone, from 1; needs `zone_tables`. Absent: the drive is not cut into zones, and the whole table is in memory.
     pub zone_blocks: Option<u32>,

@@ -29,11 +29,11 @@ const ENTRY_BYTES: u32 = 4;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Size of a logical page (mapping unit) in KiB, and of a map unit: the page size or a power-of-two fraction of it.
-    /// Absent: the page size. A map unit has an entry of 4 bytes for each logical page.
+    /// Size of a logical page (mapping unit) in KiB: the page size or a power-of-two fraction of it. Absent: the page
+    /// size. A smaller write reads the rest of the mapping unit first.
     pub unit_kib: Option<u32>,
-    /// Memory for map units in KiB, at least one of them. The table itself takes 1 MiB for each GiB with logical pages
-    /// of 4 KiB.
+    /// Memory for map units in KiB, at least one of them. A map unit has the size of a logical page, and an entry of 4 bytes for
+    /// each. The table itself takes 1 MiB for each GiB with logical pages of 4 KiB.
     pub cache_kib: u32,
 }
 

@@ -33,7 +33,8 @@ pub struct Options {
     pub group_log_blocks: u32,
     /// True if all log blocks of a group are merged together, false if only its oldest one is.
     pub whole_groups: bool,
-    /// Log blocks of each GC domain (`collect.scope`) at most, from 1. Absent: all blocks that are spare.
+    /// Log blocks of each GC domain (`collect.scope`) at most, from 1; with "fast", whose sequential one counts, from 2. Absent: all
+    /// blocks that are spare.
     pub log_blocks: Option<u32>,
     /// Logical blocks of a map zone, from 1; needs `zone_tables`. Absent: the drive is not cut into zones, and the whole table is in memory.
     pub zone_blocks: Option<u32>,

@@ -22,8 +22,8 @@ pub(crate) const ABOUT: About = About {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Followers in a row before an older operation of the same task and kind that waits for another plane of the die,
-    /// 0 to 65,535.
+    /// Cache mode: followers in a row before an older operation of the same task and kind that waits for other planes
+    /// of the die, 0 to 65,535.
     pub passes: u32,
 }
 

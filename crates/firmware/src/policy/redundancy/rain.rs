@@ -28,8 +28,8 @@ pub(crate) const ABOUT: About = About {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Dies of a superblock, at least 2; must divide the dies of the drive. One page of as many is parity: fewer dies cost
-    /// more space, and rebuild reads more often. Absent: all.
+    /// Dies of a superblock, at least 2; must divide the dies of the drive. Neighbours in a superblock are on different
+    /// channels. With parity, one page of as many is parity: fewer dies cost more space, and rebuild reads more often. Absent: all.
     pub dies: Option<u32>,
     /// Host reads are rebuilt; else parity is only written.
     pub rebuild_reads: bool,

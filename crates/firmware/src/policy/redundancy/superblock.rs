@@ -23,7 +23,7 @@ pub(crate) const ABOUT: About = About {
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// Dies of a superblock, at least 2; must divide the dies of the drive. Neighbours in a superblock are on different
-    /// channels. Absent: all.
+    /// channels. With parity, one page of as many is parity: fewer dies cost more space, and rebuild reads more often. Absent: all.
     pub dies: Option<u32>,
 }
 
