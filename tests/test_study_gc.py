@@ -25,15 +25,8 @@ def context(name: str = "gc-parallel", **instead: Any) -> Context:  # noqa: ANN4
     return Context(catalogue.load(name), instead=instead)
 
 
-def whole_drive(monkeypatch: pytest.MonkeyPatch) -> Drive:
-    """A drive of which all blocks are simulated and written."""
-    chapter = {**catalogue.parsed(ROOT / "studies" / "choi18.toml"), "blocks": 1}
-    monkeypatch.setattr(scheme, "parsed", lambda _: chapter)
-    return Drive(context(written=100), {})
-
-
-def test_the_whole_drive_is_that_of_the_paper(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = whole_drive(monkeypatch)
+def test_the_whole_drive_is_that_of_the_paper() -> None:
+    whole = Drive(context(blocks=1, written=100), {})
     config = resolved("choi18")
     assert whole.blocks == config["geometry"]["blocks_per_plane"]
     assert whole.sets["capacity.raw_over_logical"] == pytest.approx(config["capacity"]["raw_over_logical"])

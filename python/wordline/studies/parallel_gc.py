@@ -19,7 +19,8 @@ BASELINE, PAR, VIC, IDEAL = "baseline", "GC-PAR", "GC-VIC", "Ideal-No-GC"
 PARALLEL = (PAR, VIC)
 """The schemes of the paper."""
 JOINED = {"pack.join_gc": True}
-PAIRED = {**JOINED, "collect.into": "paired-blocks"}
+OPENED = {"collect.into": "paired-blocks"}
+PAIRED = {**JOINED, **OPENED}
 SYSTEMS: dict[str, dict[str, Any]] = {
     BASELINE: {},
     PAR: PAIRED,
@@ -68,14 +69,16 @@ class Drive:
         config = resolved(self.chapter["preset"])
         geometry = {**config["geometry"], **shape}
         self.page_bytes = geometry["page_kib"] * KIB
+        self.align = self.page_bytes if context.choice("partial") == "whole" else ALIGN
+        """Requests are rounded outwards to multiples of it."""
         collect, whole = config["collect"], config["geometry"]["blocks_per_plane"]
-        blocks = round(geometry["blocks_per_plane"] * self.chapter["blocks"])
+        blocks = round(geometry["blocks_per_plane"] * context.choice("blocks"))
         # The rest of the logical capacity is never written, so its blocks are full and GC never takes them.
         written = blocks / config["capacity"]["raw_over_logical"] * context.choice("written") / 100
         spare = blocks * (1 - 1 / config["capacity"]["raw_over_logical"])
         self.blocks = round(written + spare)
         start = math.ceil(collect["start_blocks"] * blocks / whole)
-        stop = start + collect["stop_blocks"] - collect["start_blocks"]
+        stop = start + context.choice("stop")
         self.sets = {
             **{f"geometry.{key}": value for key, value in shape.items()},
             "geometry.blocks_per_plane": self.blocks,
@@ -89,7 +92,7 @@ class Drive:
             geometry[key] for key in ("channels", "packages_per_channel", "dies_per_package", "planes_per_die")
         )
         self.planes = planes
-        for key in ("partial", "blocks", "outstanding", "stop", "warm-up", "length"):
+        for key in ("outstanding", "warm-up", "length"):
             context.choice(key)
         self.length = context.requests(self.chapter["page_writes"])
         """Page writes of a run."""
@@ -126,31 +129,33 @@ class Drive:
 
     def stand_in(self, volume: Volume, gap_us: float, writes: int) -> dict[str, Any]:
         """A trace with the statistics of a volume: so many page writes, at this mean interarrival time."""
-        for key in ("bursts", "reads"):
-            self.context.choice(key)
-        pages = self.touched(volume.write_kib)
-        sizes = {"write_size": pages, "read_size": self.touched(self.chapter["read_kib"])}
+        self.context.choice("reads")
+        sizes = {"write_size": self.rounded(volume.write_kib), "read_size": self.rounded(self.chapter["read_kib"])}
         # Within bursts the host takes the same time at any intensity.
         median = min(self.chapter["median_gap_us"], gap_us / 2)
         return {
-            **{key: f"{size * self.page_bytes / KIB:.2f}k" for key, size in sizes.items()},
-            "align": self.page_bytes,
+            **{key: f"{kib:.2f}k" for key, kib in sizes.items()},
+            "align": self.align,
             "requests": self.requests(volume, writes),
             "write_percent": volume.write_percent,
             "random_percent": self.chapter["random_percent"],
             "extent": self.pages * self.page_bytes,
             "gap_mean_us": gap_us,
             "gap_median_us": median,
-            "burst_requests": self.chapter["burst_requests"],
+            "burst_requests": self.context.choice("bursts"),
         }
+
+    def rounded(self, kib: float) -> float:
+        """The mean size that requests of this mean size have when they are rounded outwards, in KiB."""
+        return kib if self.align == ALIGN else self.touched(kib) * self.page_bytes / KIB
 
     def requests(self, volume: Volume, writes: int) -> int:
         """The number of requests of a volume that write so many pages."""
         return math.ceil(writes / self.touched(volume.write_kib) / (volume.write_percent / 100))
 
     def recorded(self, volume: Volume) -> Recorded | None:
-        """The true trace of a volume, with requests of whole pages; None if a stand-in replaces it."""
-        return self.context.recorded(volume.name, self.page_bytes, self.requests(volume, self.length))
+        """The true trace of a volume, with rounded requests; None if a stand-in replaces it."""
+        return self.context.recorded(volume.name, self.align, self.requests(volume, self.length))
 
     def job(self, volume: Volume, gap_us: float) -> dict[str, Any]:
         """A volume at this mean interarrival time: its true trace, all times divided by one number, or its stand-in."""
