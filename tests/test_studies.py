@@ -370,6 +370,29 @@ def test_a_study_becomes_a_page(made_up: Path, tmp_path: Path) -> None:
     assert f"| more | 40.0 % | 45.0 % | {verdict} |" in index
 
 
+def test_what_holds_without_being_evidence_is_marked(made_up: Path, tmp_path: Path) -> None:
+    decides = FAKE_STUDY.replace('choice = "blue"', 'choice = "blue"\ndeparts = true\ndecided_by = ["a.number"]')
+    (made_up / "study.toml").write_text(f'by_chance = ["a.order"]\n{decides}')
+    report, found = tried(made_up)
+    assert [row.no_evidence for row in report.rows] == ["decides a choice", ""], "what fails does not hold by chance"
+    text = page.write(report, tmp_path / "out", "1.2.3", found).read_text()
+    verdict = "reproduced (within a factor of 1.5), stand-in workload, no evidence: decides a choice"
+    told = "Of those that hold, 1 is no evidence for the model: 1 decided a choice that the paper leaves open."
+    assert f"| more (`a.number`) | 1.1 | 40.0 % | 45.0 % | 1.12 | {verdict} |" in text and told in text
+    chosen, departed = text.index("## Parameters left open by the paper"), text.index("## Departs from the paper")
+    assert chosen < text.index("| shade |") < departed < text.index("| colour | blue |")
+    index = page.write_index([report], tmp_path / "out").read_text()
+    assert told in index and f"| {verdict} |" in index
+    document = report.json("")
+    assert document["claims"][0]["no_evidence"] == "decides a choice" and "no_evidence" not in document["claims"][1]
+    assert document["open"][0]["departs"] and "departs" not in document["open"][1]
+    (tmp_path / "out" / "sensitivity.json").rename(made_up / "sensitivity.json")
+    assert page.text_of(report) == text, "the kept alternatives have the marks, too"
+    (made_up / "study.toml").write_text(f'by_chance = ["a.ordre"]\n{FAKE_STUDY}')
+    with pytest.raises(Trouble, match=r"by_chance names \['a.ordre'\], which are no claims of the study"):
+        catalogue.read(made_up)
+
+
 def test_a_discussion_names_only_what_was_measured(made_up: Path) -> None:
     (made_up / "discussion.md").write_text("A {third}.\n")
     report = runner.run(catalogue.read(made_up), lambda *_: None, "made-up")

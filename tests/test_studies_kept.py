@@ -178,6 +178,9 @@ def test_the_readme_counts_as_the_scorecard_does() -> None:
     claims = sum(counts.values())
     assert f"{claims} claims, of which {counts['reproduced']} are reproduced (within a factor of 1.5" in text
     assert f"and {counts['same direction']} have the same direction (at least a third of the published size)" in text
+    marked = Counter(row["no_evidence"] for result in results for row in result["claims"] if "no_evidence" in row)
+    assert marked == {"decides a choice": 1, "by chance": 1}
+    assert f"Of those that hold, {marked.total()} are no evidence for the model" in text
 
 
 @pytest.mark.parametrize("name", catalogue.names())

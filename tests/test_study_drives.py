@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from conftest import LONG, ROOT
 from experiments import carried_out, quiet
+from wordline.api.functions import check
 from wordline.studies import catalogue, drives
-from wordline.studies.against_rain import against
+from wordline.studies.against_rain import LEVELS, against, judged
 from wordline.studies.autossd import AUTO, RAIN, Traced
 from wordline.studies.context import Context
 from wordline.studies.judge import Verdict, judge
@@ -96,19 +97,52 @@ def test_saturation_by_hand() -> None:
     assert saturation([rate if rate != 400 else 333 for rate in rates], 0.5) is None
 
 
-@pytest.mark.skipif(not LONG, reason="a whole trace on two systems takes a minute: make test-long")
+@pytest.mark.skipif(not LONG, reason="a whole trace on two systems takes a minute and a half: make test-long")
 def test_a_whole_trace_has_the_verdicts_of_the_short_run() -> None:
-    """The largest response time is that of one read, and grows with the run."""
     study, trace = catalogue.load("autossd"), "RAD-AS"
     claims = {claim.id: claim for claim in study.claims}
 
     def verdicts(full: bool) -> list[Verdict]:
         results = Traced(Context(study, full=full)).runs((RAIN, AUTO), [trace])
-        levels = ("mean", "three-nines")
-        changes = {level: against(results, level, AUTO, trace) - 100 for level in levels}
+        changes = {level: against(results, level, AUTO, trace) - 100 for level in LEVELS}
         return [judge(claims[f"kim18.{level}"], change) for level, change in changes.items()]
 
     assert verdicts(full=True) == verdicts(full=False)
+
+
+def test_runs_with_other_choices_compare_what_the_claims_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[str, str]] = []
+
+    def drives(_: object, wanted: Mapping[tuple[str, str], Any]) -> dict[tuple[str, str], dict[str, Any]]:
+        ran.extend(wanted)
+        us = {RAIN: 100.0, AUTO: 25.0}
+        told = {it: dict.fromkeys(("mean", "p99_9", "max"), us[it[0]]) | {"p99_9999": None} for it in wanted}
+        return {it: {"latency_by_size_us": {"read": {"up_to_64k": told[it]}}} for it in wanted}
+
+    monkeypatch.setattr(Context, "drives", drives)
+    context = Context(catalogue.load("autossd"), instead={"moves": 2})
+    assert judged(Traced(context)).measured == dict.fromkeys(
+        ("kim18.mean", "kim18.three-nines", "kim18.six-nines"), -75.0
+    )
+    assert {system for system, _ in ran} == {RAIN, AUTO}
+    assert {trace for _, trace in ran} == set(Traced(context).chapter["trace"])
+
+
+def test_shares_are_controlled_as_the_choices_say() -> None:
+    def shares(sets: dict[str, Any]) -> dict[str, Any]:
+        return check("kim18", {"refresh.policy": "scrub", **sets})["config"]["shares"]
+
+    study = catalogue.load("autossd")
+    chosen, instead = {}, {"least-share": 1, "most-share": 40, "decay": 0.9, "interval": 100, "gains": 0.32}
+    default = shares({"dispatch.policy": "debit", "shares.policy": "feedback"})
+    for name, other in (("chosen", {}), ("other", instead)):
+        chosen[name] = shares(Traced(Context(study, instead=other)).auto())
+    gains = {"p": {"gc": 1.28, "refresh": 1.28}, "i": {"gc": 0.99, "refresh": 0.99}}
+    assert chosen["chosen"] == default | gains, "the study writes the drive's defaults out"
+    other = {"least": 1.0, "most": 40.0, "interval_ms": 100.0}
+    assert chosen["other"] == default | other | {
+        key: dict.fromkeys(gains[key], it) for key, it in (("p", 0.32), ("i", 0.9))
+    }
 
 
 def test_progress_counts_the_time_in_which_gc_is_active() -> None:

@@ -80,7 +80,7 @@ def runs(**of_auto: Any) -> dict[tuple[str, str], dict[str, Any]]:  # noqa: ANN4
 def test_each_system_has_its_own_window_on_one_axis() -> None:
     means = np.full(200, math.nan)
     means[[35, 40]] = 2000.0, 5000.0
-    response, state = windows.figures(runs(read_mean_us=means, free_blocks=range(200)), "T", 5)
+    response, state, _ = windows.figures(runs(read_mean_us=means, free_blocks=range(200)), "T", 5)
     assert response.at[:6] == [-0.45, -0.35, -0.25, -0.15, -0.05, 0.05]
     assert {len(values) for values in response.series.values()} == {50}
     assert [(n, it) for n, it in enumerate(response.series[AUTO]) if it is not None] == [(0, 2.0), (5, 5.0)]
@@ -88,22 +88,24 @@ def test_each_system_has_its_own_window_on_one_axis() -> None:
     assert (state.at[0], state.series[AUTO][0], state.series[AUTO][-1]) == (-0.4, 35, 84)
 
 
-def test_a_share_is_drawn_if_it_changes() -> None:
-    _, state = windows.figures(runs(gc_share=[5.0] * 200), "T", 5)
-    assert state.words.endswith("The share of GC is 5 % throughout.")
-    _, state, share = windows.figures(runs(gc_share=[5.0] * 50 + [9.0] * 150), "T", 5)
-    assert "share" not in state.words
+def test_a_share_is_drawn_and_told_if_it_never_changes() -> None:
+    *_, share = windows.figures(runs(gc_share=[5.0] * 200), "T", 5)
+    assert share.words.endswith("It is 5 % throughout.")
+    assert set(share.series[AUTO]) == {5.0}
+    *_, share = windows.figures(runs(gc_share=[5.0] * 50 + [9.0] * 150), "T", 5)
+    assert share.words.endswith("the drive is idle.")
     assert (share.series[AUTO][14], share.series[AUTO][15]) == (5, 9)
 
 
 def test_read_scrubbing_chooses_the_windows_if_all_systems_have_it() -> None:
     given = runs(most_reads=range(200))
-    _, state = windows.figures(given, "T", 5, scrubbing=True)
+    _, state, share = windows.figures(given, "T", 5, scrubbing=True)
+    assert share.title == "Share of read scrubbing of AutoSSD under T"
     assert (state.name, state.series[AUTO][0]) == ("t-most-reads", 35)
     assert "Read scrubbing does not run in this window." in state.words
     for n, result in enumerate(given.values()):
         result["intervals"]["refresh_reads"][50 + n] = 1.0
-    response, state = windows.figures(given, "T", 5, scrubbing=True)
+    response, state, _ = windows.figures(given, "T", 5, scrubbing=True)
     assert "RAIN: 5.0 s; QoSFC: 5.1 s; AutoSSD: 5.2 s" in response.words
     assert state.series[AUTO][0] == 47
     assert "does not run" not in state.words

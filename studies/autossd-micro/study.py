@@ -1,21 +1,25 @@
-"""Figure 4 of AutoSSD: bandwidth by channel rate, response times by map cache, response times and GC by share."""
+"""Figures 1 and 4 of AutoSSD: random writes over time; bandwidth by channel rate, times by map cache and share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
 from wordline.studies.autossd import CONTROLLED, Drive
 from wordline.studies.context import Context
 from wordline.studies.judge import CLOSE
-from wordline.studies.outcome import Bars, Lines, LogLines, Outcome, Table
+from wordline.studies.outcome import Bars, Course, Lines, LogLines, Outcome, Table
 from wordline.studies.packages import KIB, mean
 
 RATES = (66, 133, 200, 266, 333, 400, 533, 667, 800, 933, 1066, 1200, 1333, 1466, 1600)
 """Rates of a channel in MB/s, all of them modes of NV-DDR3."""
 NEAR = 1000
 """The rate near which reads saturate, in MB/s."""
+WRITES = 4_000_000
+SAMPLE_S = 0.5
+"""The writes of figure 1, and the length of its intervals."""
 SHARES = (20, 40, 60, 80)
 SMALLER = (5, 10)
 """Shares below those of the paper, with which the host soon waits for free blocks."""
@@ -41,14 +45,61 @@ def experiment(
 
 
 def run(context: Context) -> Outcome:
-    """The three parts of the figure."""
+    """Figure 1, and the three parts of figure 4."""
     drive = Drive(context)
-    parts = [bandwidths(context, drive), caches(context, drive), shares(context, drive)]
+    parts = [bandwidths(context, drive), caches(context, drive), shares(context, drive), fresh(context, drive)]
     return Outcome(
         measured={name: value for part in parts for name, value in part.measured.items()},
         tables=[table for part in parts for table in part.tables],
         figures=[figure for part in parts for figure in part.figures],
         discussed={name: value for part in parts for name, value in part.discussed.items()},
+    )
+
+
+def fresh(context: Context, drive: Drive) -> Outcome:
+    """Figure 1: random writes on a drive that is filled in order, over time.
+
+    It has no claim, so runs with other choices do without it; so do those without pyarrow, which reads the table.
+    """
+    if context.instead or find_spec("pyarrow") is None:
+        return Outcome({})
+    context.choice("fresh")
+    job = {"rw": "randwrite", "bs": "4k", "iodepth": 256, "number_ios": WRITES}
+    columns = ("start_s", "end_s", "write_mib_s", "gc_reads", "gc_share", "free_blocks")
+    wanted = {"intervals": {"every": f"{1000 * SAMPLE_S:.0f}ms", "columns": columns}}
+    writes = experiment(drive, [job], in_progress(context), {"overwrites": 0})
+    (result,) = context.drives({"fresh": writes | wanted}).values()
+    rows = result["intervals"]
+    # GC goes on after the last write, and the interval of the last write is not whole.
+    whole = [n for n, end in enumerate(rows["end_s"]) if end <= result["simulated_s"]]
+    rate, share, start = (rows[it][whole].tolist() for it in ("write_mib_s", "gc_share", "start_s"))
+    begin = next(n for n, reads in enumerate(rows["gc_reads"]) if reads)
+    last = len(whole) // 10
+    return Outcome(
+        {},
+        figures=[
+            Course(
+                "random-writes",
+                "Random writes of 4 KB on a drive that is filled in order",
+                f"Data written in each {1000 * SAMPLE_S:.0f} ms, with {job['iodepth']} writes outstanding. GC begins "
+                f"after {start[begin]:g} s.",
+                "time (s)",
+                "MiB/s",
+                [round(it + SAMPLE_S / 2, 3) for it in start],
+                {"writes": rate},
+            )
+        ],
+        discussed={
+            "writes before GC": mean(rate[:begin]),
+            "GC begins": start[begin],
+            "lowest writes": min(rate),
+            "time of the lowest": start[rate.index(min(rate))],
+            "writes at the end": mean(rate[-last:]),
+            "least free blocks of writes": int(min(rows["free_blocks"][whole])),
+            "largest share of writes": max(share),
+            "writes last": start[-1] + SAMPLE_S,
+            "end of writes": SAMPLE_S * last,
+        },
     )
 
 
@@ -207,17 +258,13 @@ def shares(context: Context, drive: Drive) -> Outcome:
     """Figure 4c: random requests by fixed share of GC."""
     for key in ("warm-up", "tail"):
         context.choice(key)
-    requests, small, victims = (
-        context.requests(context.choice("length")),
-        context.choice("small"),
-        context.choice("victims"),
-    )
+    requests, small, work = context.requests(context.choice("length")), context.choice("small"), in_progress(context)
     mixed = {"rw": "randrw", "rwmixread": 10, "bs": "4k", "iodepth": 1024, "rate_process": context.choice("arrivals")}
 
     def fixed(share: int) -> dict[str, Any]:
         warm = {**mixed, "rate_iops": 20_000, "number_ios": requests // 3}
         job = {**mixed, "rate_iops": 20_000, "number_ios": requests}
-        then = {"shares": {"policy": "fixed", "percent": {"gc": share}}, "collect.blocks_at_a_time": victims}
+        then = {"shares": {"policy": "fixed", "percent": {"gc": share}}, **work}
         return experiment(drive, [warm, job], then)
 
     results = context.drives({share: fixed(share) for share in (*SMALLER, *SHARES)})
@@ -291,6 +338,11 @@ def shares(context: Context, drive: Drive) -> Outcome:
         | {f"erases at {share}": erases[share] for share in groups}
         | {f"largest at {share}": latency[share]["max"] / MS for share in groups},
     )
+
+
+def in_progress(context: Context) -> dict[str, int]:
+    """What GC has in progress at a time."""
+    return {"collect.blocks_at_a_time": context.choice("victims"), "collect.window_pages": context.choice("moves")}
 
 
 def progress(result: Mapping[str, Any]) -> float:

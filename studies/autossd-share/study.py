@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wordline.studies.against_rain import small_reads
@@ -20,10 +20,11 @@ NAMES = {"p99": "99 %", "p99_9": "99.9 %", "p99_99": "99.99 %", "max": "largest"
 
 
 def run(context: Context) -> Outcome:
-    """The figure, and the order at its levels; the figure also with more requests a second."""
+    """The figure, and the order at its levels; the figure also with more requests a second, even and alternating."""
     traced = Traced(context, needed=NEEDED)
-    if not context.instead:
-        side_by_side(context, (traced, harder(context)))
+    more = [] if context.instead else others(context)
+    if more:
+        side_by_side(context, [traced, *(it.traced for it in more)])
     results = shares(traced)
     told = {name: small(result) for name, result in results.items()}
     own = told["controlled"]
@@ -39,7 +40,9 @@ def run(context: Context) -> Outcome:
         figures=[small_reads("shares", title, WORDS, told)],
         discussed=discussed(results),
     )
-    return outcome if context.instead else with_more(outcome, context, title)
+    for other in more:
+        outcome = with_other(outcome, other, title)
+    return outcome
 
 
 def systems(traced: Traced) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
@@ -54,38 +57,63 @@ def shares(traced: Traced) -> dict[str, dict[str, Any]]:
     return {name: result for (name, _), result in results.items()}
 
 
-def harder(context: Context) -> Traced:
-    """The same with a multiple of the requests a second."""
-    more = Drive(context).chapter["harder"]
-    return Traced(context, more["times"], more["requests"], needed=NEEDED)
+@dataclass(frozen=True)
+class Other:
+    """A comparison that is not in the paper."""
+
+    traced: Traced
+    name: str
+    """In the names of its figures."""
+    words: str
+    """After the title of the first comparison."""
+    times: int
+    """The multiple of the requests a second."""
 
 
-def side_by_side(context: Context, both: Sequence[Traced]) -> None:
-    """Runs both intensities system by system: their results are then known, and each system was warmed up once."""
-    rows = [(traced, trace) for traced in both for trace in traced.traces([TRACE])]
+def others(context: Context) -> list[Other]:
+    """The same with a multiple of the requests a second; and with pauses, if no true trace has its own."""
+    chapter = Drive(context).chapter
+    more, turns = chapter["harder"], chapter["alternating"]
+    found = [
+        Other(
+            Traced(context, more["times"], more["requests"], needed=NEEDED),
+            "more",
+            f"{more['times']} times the intensity",
+            more["times"],
+        )
+    ]
+    if TRACE not in context.traces:
+        alternating = Traced(context, turns["times"], turns["requests"], needed=NEEDED, burst=turns["burst_requests"])
+        words = f"{turns['times']} times the intensity with busy times and pauses"
+        found.append(Other(alternating, "turns", words, turns["times"]))
+    return found
+
+
+def side_by_side(context: Context, every: Sequence[Traced]) -> None:
+    """Runs all intensities system by system: their results are then known, and each system was warmed up once."""
+    rows = [(traced, trace) for traced in every for trace in traced.traces([TRACE])]
     for traced, trace in rows:
         traced.check(trace)
     context.drives(
         {
-            (name, traced.faster): traced.experiment(shape, then, trace)
-            for name, (shape, then) in systems(both[0]).items()
-            for traced, trace in rows
+            (name, nth): traced.experiment(shape, then, trace)
+            for name, (shape, then) in systems(every[0]).items()
+            for nth, (traced, trace) in enumerate(rows)
         }
     )
 
 
-def with_more(outcome: Outcome, context: Context, title: str) -> Outcome:
-    """The same with a multiple of the requests a second, which is not in the paper."""
-    times = Drive(context).chapter["harder"]["times"]
-    results = shares(harder(context))
-    title = f"{title}, {times} times the intensity"
+def with_other(outcome: Outcome, other: Other, title: str) -> Outcome:
+    """The same with the tables and figures of another comparison."""
+    results = shares(other.traced)
+    title = f"{title}, {other.words}"
     told = {name: small(result) for name, result in results.items()}
-    found = {f"{name}, more": value for name, value in discussed(results).items()}
+    found = {f"{name}, {other.name}": value for name, value in discussed(results).items()}
     return replace(
         outcome,
         tables=[*outcome.tables, table(title, results)],
-        figures=[*outcome.figures, small_reads("shares-more", title, WORDS, told)],
-        discussed={**outcome.discussed, **found, "times": times},
+        figures=[*outcome.figures, small_reads(f"shares-{other.name}", title, WORDS, told)],
+        discussed={**outcome.discussed, **found, "times": other.times},
     )
 
 

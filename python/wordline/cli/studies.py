@@ -33,7 +33,7 @@ from wordline.cli.options import (
     metavar="DIR",
     help="Replay the true traces in DIR instead of stand-ins: files named as the traces, with any ending.",
 )
-@click.option("--full", is_flag=True, help="Ten times as many requests, for smoother figures.")
+@click.option("--full", is_flag=True, help="Whole traces in the studies of AutoSSD; else ten times as many requests.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Experiments at once.  [default: one a core]")
 @click.option("--dask", metavar="ADDRESS", help="Run the experiments on the Dask cluster with this scheduler.")
 @click.option("--out", metavar="DIR", help="Write pages and figures there, a folder a study.  [default: out/studies]")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from wordline.base.errors import FAILED, Trouble
-from wordline.studies.autossd import AUTO, QOSFC, RAIN, SYSTEMS, US_PER_MS, VANILLA, Runs, six_nines, small
+from wordline.studies.autossd import AUTO, QOSFC, RAIN, SYSTEMS, US_PER_MS, VANILLA, Runs, Traced, six_nines, small
 from wordline.studies.context import Context
 from wordline.studies.outcome import Bars, LogLines, Outcome, Published, Stack, Table
 from wordline.studies.packages import mean
@@ -34,6 +34,9 @@ def compared(context: Context, results: Runs, suffix: str = "") -> Outcome:
         for system in OTHERS
     }
     changes = {level: average(ratios[level, AUTO]) - 100 for level in LEVELS}
+    collected = [
+        n for n, it in enumerate(traces) if all(results[system, it]["gc"]["collections"] for system in SYSTEMS)
+    ]
     return Outcome(
         measured={f"kim18.{level}{suffix}": change for level, change in changes.items()},
         tables=[
@@ -50,8 +53,25 @@ def compared(context: Context, results: Runs, suffix: str = "") -> Outcome:
             for level in LEVELS
             for system in (VANILLA, QOSFC)
         }
+        | {
+            f"{level} where all have GC": mean(known) - 100
+            for level in LEVELS
+            if (known := [it for n in collected if (it := ratios[level, AUTO][n]) is not None])
+        }
         | {f"WAF, {system}": mean(results[system, it]["write_amplification"] for it in traces) for system in SYSTEMS}
         | {f"dies, {system}": 100 * mean(busy(results[system, it]) for it in traces) for system in SYSTEMS},
+    )
+
+
+def judged(traced: Traced, suffix: str = "") -> Outcome:
+    """The claims alone, from the two systems that they compare: what runs with other choices are for."""
+    results = traced.runs((RAIN, AUTO))
+    traces = list(dict.fromkeys(trace for _, trace in results))
+    return Outcome(
+        {
+            f"kim18.{level}{suffix}": average([against(results, level, AUTO, it) for it in traces]) - 100
+            for level in LEVELS
+        }
     )
 
 
@@ -151,7 +171,7 @@ def work(traces: Sequence[str], results: Runs) -> Table:
 
 def distribution(results: Runs, trace: str) -> LogLines:
     """Figures 6c, 7c and 11c: the distribution of response times under a trace."""
-    told = {system: small(results[system, trace]) for system in SYSTEMS}
+    told = {system: small(results[system, trace]) for system in SYSTEMS if (system, trace) in results}
     words = "The response time that each share of the small reads takes at most, by system."
     return small_reads(f"{trace.lower()}-distribution", f"Response times of small reads under {trace}", words, told)
 

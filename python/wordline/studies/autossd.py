@@ -17,8 +17,6 @@ CONTROLLED = {"shares.policy": "feedback"}
 MILLION = 1e6
 GIB = 1 << 30
 US_PER_MS = 1000.0
-GAIN = 1.28
-"""The default of ``shares.p``."""
 
 
 class Drive:
@@ -97,6 +95,8 @@ class Traced:
         requests: int | None = None,
         also: Also | None = None,
         needed: int = 1000,
+        reads_before: int | None = None,
+        burst: int | None = None,
     ) -> None:
         """Takes the choices of the chapter.
 
@@ -104,9 +104,13 @@ class Traced:
         :param requests: of each run; those of the chapter if absent.
         :param also: more keys of some experiments.
         :param needed: small reads that a true trace must have at least: 1,000 for their 99 %.
+        :param reads_before: the most earlier reads of a block; those of the chapter if absent.
+        :param burst: the mean number of requests of a burst; that of the chapter if absent.
         """
+        self.burst = burst
         self.also = also or {}
         self.needed = needed
+        self.reads_before = context.choice("reads-before") if reads_before is None else reads_before
         self.context = context
         self.drive = Drive(context)
         self.chapter = self.drive.chapter
@@ -130,13 +134,13 @@ class Traced:
         if self.context.full:
             return round(whole)
         written = self.chapter["gib_written"] * GIB / (trace.write_kib * KIB) / trace.write_part
-        return round(min(whole, written, self.chapter["most_requests"]))
+        return round(min(whole, written))
 
     def stand_in(self, trace: Trace) -> dict[str, Any]:
         """A trace with the statistics of a row."""
         choice = self.context.choice
         choice("trace-sizes")
-        offsets, burst = choice("offsets"), choice("bursts")
+        offsets, burst = choice("offsets"), self.burst or choice("bursts")
         extent = offsets["part"] * self.drive.logical_blocks * self.drive.block_bytes
         return {
             "requests": self.requests(trace),
@@ -177,9 +181,17 @@ class Traced:
 
     def auto(self) -> dict[str, Any]:
         """AutoSSD: debit scheduling with controlled shares."""
-        factor = self.context.choice("gains")
-        gains = {} if factor == 1 else {"shares.p": dict.fromkeys(("gc", "refresh"), GAIN * factor)}
-        return {"dispatch.policy": "debit", **CONTROLLED, **gains}
+        choice = self.context.choice
+        tasks = ("gc", "refresh")
+        return {
+            "dispatch.policy": "debit",
+            **CONTROLLED,
+            "shares.p": dict.fromkeys(tasks, choice("gains")),
+            "shares.i": dict.fromkeys(tasks, choice("decay")),
+            "shares.interval_ms": choice("interval"),
+            "shares.least": choice("least-share"),
+            "shares.most": choice("most-share"),
+        }
 
     def fixed(self, percent: float) -> dict[str, Any]:
         """Fixed shares of GC and read scrubbing."""
@@ -233,11 +245,11 @@ class Traced:
             "sets": {
                 **self.drive.sets(),
                 "refresh.policy": "scrub",
-                "precondition.block_reads": self.context.choice("reads-before"),
+                "precondition.block_reads": self.reads_before,
                 **shape,
             },
             "precondition": {},
-            "then": dict(then),
+            "then": {"collect.window_pages": self.context.choice("moves"), **then},
             "warm": warm,
             "jobs": [self.job(trace)],
         }

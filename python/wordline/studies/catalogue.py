@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wordline.studies.outcome import Outcome
 
 REQUIRED = ("title", "paper", "sections", "runs", "stand_in")
-OPTIONAL = ("chapter", "open", "claim", "traces", "clock", "tools")
+OPTIONAL = ("chapter", "open", "claim", "traces", "clock", "tools", "by_chance")
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,14 @@ class Study:
     """True if it measures on the clock of the wall: figures then differ from run to run, and with the machine."""
     tools: tuple[str, ...] = ()
     """Programs that it needs and that are not Wordline's."""
+    by_chance: tuple[str, ...] = ()
+    """Claims that hold by chance, as the discussion shows: no evidence for the model."""
+
+    def doubt(self, claim: str) -> str:
+        """Why a claim that holds is no evidence for the model, in words; empty if it is."""
+        if any(claim in left.decided_by for left in self.open):
+            return "decides a choice"
+        return "by chance" if claim in self.by_chance else ""
 
     def missing(self) -> list[str]:
         """The tools that this machine lacks."""
@@ -145,6 +153,9 @@ def read(folder: Path) -> Study:
     twice = [key for key, n in Counter(it.key for it in left).items() if n > 1]
     if twice:
         raise Trouble(f"{path}: {', '.join(twice)}: left open twice")
+    chance = tuple(table.get("by_chance", ()))
+    if unknown := set(chance) - {claim.id for claim in rows}:
+        raise Trouble(f"{path}: by_chance names {sorted(unknown)}, which are no claims of the study")
     plain = {key: table[key] for key in REQUIRED}
     traces = tuple(table.get("traces", ()))
     return Study(
@@ -158,6 +169,7 @@ def read(folder: Path) -> Study:
         true_traces=true_traces,
         clock=table.get("clock", False),
         tools=tuple(table.get("tools", ())),
+        by_chance=chance,
     )
 
 

@@ -41,7 +41,7 @@ class Context:
     label: str = "study"
     """Names the work in the progress bar."""
     full: bool = False
-    """More requests, for smoother figures."""
+    """Whole traces in the studies of AutoSSD; else ten times as many requests, for smoother figures."""
     seed: int = 1
     report: Report = field(default=_nothing)
     """Receives label, fraction done, requests and simulated seconds."""

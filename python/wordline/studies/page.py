@@ -80,11 +80,17 @@ def _lines(report: Report, tried: Sensitivity | None) -> Iterator[str]:
         yield ""
     yield from ("## Published and measured", "")
     yield from grid(("claim", "source", "published", "measured", "ratio", "verdict"), claim_rows(report))
-    yield from ("", f"{words.totals(totals(report.rows))}.", "", words.RATIO, "")
+    counted = f"{words.totals(totals(report.rows))}. {words.doubtful(report.rows)}".strip()
+    yield from ("", counted, "", words.RATIO, "")
     if report.open:
-        yield from ("## Parameters left open by the paper", "")
-        yield from grid(("parameter", "choice", "reason"), [(it.parameter, it.choice, it.reason) for it in report.open])
-        yield from ("", *_choices(report, tried), "")
+        for departs, title in ((False, "Parameters left open by the paper"), (True, "Departs from the paper")):
+            if left := [it for it in report.open if it.departs is departs]:
+                yield from (f"## {title}", "")
+                yield from grid(
+                    ("parameter", "choice", "reason"), [(it.parameter, it.choice, it.reason) for it in left]
+                )
+                yield ""
+        yield from (*_choices(report, tried), "")
     if report.traces:
         yield from _table(_replayed(report))
     for table in report.outcome.tables:
@@ -211,7 +217,7 @@ def index(reports: Sequence[Report]) -> Iterator[str]:
     yield "The experiments of the source papers: published and measured values."
     yield "`wordline study NAME` runs one, `make studies` regenerates these pages."
     yield ""
-    yield from (f"**{words.totals(totals(rows))}.**", "")
+    yield from (f"**{words.totals(totals(rows))}.** {words.doubtful(rows)}".strip(), "")
     yield from (
         "*Reproduced*: the published direction, within a factor of 1.5 of the published value or range; an order that",
         "holds in every case. *Same direction*: at least a third of the published size. A row whose workload is",

@@ -30,6 +30,13 @@ class Row:
     measured: Measured
     verdict: Verdict
     stand_in: bool
+    doubt: str = ""
+    """Why the claim is no evidence for the model if it holds, in words; empty if it is."""
+
+    @property
+    def no_evidence(self) -> str:
+        """Why the verdict is no evidence for the model; empty if it is, or if the claim does not hold."""
+        return "" if self.verdict is Verdict.NOT_REPRODUCED else self.doubt
 
     @property
     def ratio(self) -> float | None:
@@ -43,7 +50,8 @@ class Row:
 
     def json(self) -> dict[str, Any]:
         """For programs."""
-        return self.claim.row() | self.outcome() | {"stand_in": self.stand_in}
+        mark = {"no_evidence": self.no_evidence} if self.no_evidence else {}
+        return self.claim.row() | self.outcome() | {"stand_in": self.stand_in} | mark
 
     def outcome(self) -> dict[str, Any]:
         """For programs: measured value, ratio and verdict."""
@@ -94,7 +102,7 @@ class Report:
             **({"clock": True} if study.clock else {}),
             "full": self.full,
             "seed": self.seed,
-            "open": [asdict(left) for left in self.open],
+            "open": [left.json() for left in self.open],
             "claims": [row.json() for row in self.rows],
             "totals": totals(self.rows),
             "discussed": self.outcome.discussed,
@@ -150,7 +158,7 @@ def settle(study: Study, outcome: Outcome, true: Collection[str] = ()) -> Iterab
         raise ValueError(f"study {study.name} has the claims {sorted(known)}, measured were {sorted(outcome.measured)}")
     for claim in study.claims:
         measured = outcome.measured[claim.id]
-        yield Row(claim, measured, judge(claim, measured), study.stands_in(true))
+        yield Row(claim, measured, judge(claim, measured), study.stands_in(true), study.doubt(claim.id))
 
 
 def totals(rows: Iterable[Row]) -> dict[str, int]:

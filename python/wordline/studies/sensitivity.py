@@ -129,7 +129,8 @@ def kept(report: Report) -> Sensitivity | None:
 
     def again(kept: dict[str, Any]) -> Row:
         claim = claims[kept["id"]].claim
-        return Row(claim, kept["measured"], judge(claim, kept["measured"]), report.study.stand_in)
+        verdict = judge(claim, kept["measured"])
+        return Row(claim, kept["measured"], verdict, report.study.stand_in, report.study.doubt(claim.id))
 
     trials = tuple(
         Trial(by_key[it["key"]], Alternative(**it["instead"]), tuple(again(row) for row in it["claims"]))

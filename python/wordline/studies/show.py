@@ -44,7 +44,14 @@ def report(console: Console, done: Report, page: Path) -> None:
     console.print(claims_table(done.rows))
     console.print()
     hanging(console, Text(words.RATIO, style="dim"), 0, 0)
-    facts(console, [("Claims", words.totals(totals(done.rows))), *_traces(done), ("Page", str(page))])
+    facts(
+        console, [("Claims", words.totals(totals(done.rows))), *_doubts(done.rows), *_traces(done), ("Page", str(page))]
+    )
+
+
+def _doubts(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Which verdicts are no evidence, if any."""
+    return [("No evidence", told)] if (told := words.doubtful(rows)) else []
 
 
 def _traces(done: Report) -> list[tuple[str, str]]:
@@ -62,6 +69,8 @@ def scorecard(console: Console, reports: Sequence[Report], partial: bool) -> Non
     by_stand_in = [(f"of them {words.STAND_IN}", sum(row.stand_in for row in rows))]
     hanging(console, Text(words.RATIO, style="dim"), 0, 0)
     hanging(console, Text(words.totals(totals(rows)), style="bold"), 0, 0)
+    for _, told in _doubts(rows):
+        hanging(console, Text(told), 0, 0)
     facts(console, [(name, str(n)) for name, n in by_stand_in if n], width=26)
     true = dict.fromkeys(it.name for done in reports for it in done.traces)
     facts(console, [("true traces", ", ".join(true))] if true else [], width=26)

@@ -116,8 +116,6 @@ def held(intervals: Intervals, column: str, window: Window) -> list[float | None
 def figures(results: Runs, trace: str, seconds: float, scrubbing: bool = False) -> list[Course]:
     """Parts a and b of a figure; none if a run has no such window, or was not watched.
 
-    A share that does not change is told in words.
-
     :param scrubbing: the figure is about read scrubbing, not GC.
     """
     runs: dict[str, Intervals] = {it: results[it, trace].get("intervals", {}) for it in WATCHED}
@@ -165,11 +163,11 @@ class About:
         )
 
     def free_blocks(self, run: Intervals, window: Window) -> list[Course]:
-        """Part b of figures 6 and 11: free blocks, and the share of GC if it changes."""
+        """Part b of figures 6 and 11: free blocks, and the share of GC."""
         return self._states(run, window, "free_blocks", "Free blocks", "free blocks", "The number of free blocks")
 
     def read_counts(self, run: Intervals, window: Window) -> list[Course]:
-        """Part b of figure 7: page reads of the most-read block, and the share of read scrubbing if it changes."""
+        """Part b of figure 7: page reads of the most-read block, and the share of read scrubbing."""
         words = "The number of page reads of the most-read block with data since it was erased"
         return self._states(run, window, "most_reads", "Reads of the most-read block", "page reads", words)
 
@@ -180,26 +178,23 @@ class About:
         active = operations(run, self.controlled)[np.isin(numbers(run), window.numbers)].any()
         told = [f"{words}, in the same window of {AUTO}, at the end of each 100 ms."]
         told += [] if active else [f"{name[0].upper()}{name[1:]} does not run in this window."]
-        told += [f"The share of {name} is {min(known):.3g} % throughout."] if len(known) == 1 else []
-        state = Course(
-            f"{key}-{column.replace('_', '-')}",
-            f"{title} of {AUTO} under {self.trace}",
-            " ".join(told),
-            self._axis,
-            y,
-            times,
-            {AUTO: held(run, column, window)},
-            from_zero=False,
-        )
-        if len(known) < 2:
-            return [state]
+        constant = f" It is {min(known):.3g} % throughout." if len(known) == 1 else ""
         return [
-            state,
+            Course(
+                f"{key}-{column.replace('_', '-')}",
+                f"{title} of {AUTO} under {self.trace}",
+                " ".join(told),
+                self._axis,
+                y,
+                times,
+                {AUTO: held(run, column, window)},
+                from_zero=False,
+            ),
             Course(
                 f"{key}-share",
                 f"Share of {name} of {AUTO} under {self.trace}",
                 f"The share of {name} in the same window, at the end of each 100 ms; it is missing where the drive is "
-                "idle.",
+                f"idle.{constant}",
                 self._axis,
                 "%",
                 times,

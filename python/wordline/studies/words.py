@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from wordline.base.units import NOTHING, count, some, three
@@ -62,9 +63,10 @@ def cell(value: Cell) -> str:
 
 
 def verdict(row: Row) -> str:
-    """The verdict with its rule, and the mark of a stand-in: ``reproduced (within a factor of 1.5)``."""
-    text = f"{row.verdict.value} ({row.rule})"
-    return f"{text}, {STAND_IN}" if row.stand_in else text
+    """The verdict with its rule, and its marks: ``reproduced (within a factor of 1.5), stand-in workload``."""
+    marks = [STAND_IN] if row.stand_in else []
+    marks += [f"no evidence: {row.no_evidence}"] if row.no_evidence else []
+    return ", ".join([f"{row.verdict.value} ({row.rule})", *marks])
 
 
 def traces(report: Report) -> str:
@@ -101,6 +103,17 @@ RATIO = (
 def totals(counts: dict[str, int]) -> str:
     """``20 claims: 15 reproduced, …``, with the rule of each verdict that occurs."""
     return f"{some(counts['claims'], 'claim')}: {', '.join(_fared(it, counts) for it in Verdict)}"
+
+
+def doubtful(rows: Iterable[Row]) -> str:
+    """How many verdicts are no evidence for the model, and why; empty if all are."""
+    counts = Counter(row.no_evidence for row in rows if row.no_evidence)
+    if not counts:
+        return ""
+    reasons = {"decides a choice": "decided a choice that the paper leaves open", "by chance": "holds by chance"}
+    told = " and ".join(f"{number} {reasons[mark]}" for mark, number in counts.items())
+    number = counts.total()
+    return f"Of those that hold, {number} {'is' if number == 1 else 'are'} no evidence for the model: {told}."
 
 
 def _fared(verdict: Verdict, counts: dict[str, int]) -> str:
