@@ -514,7 +514,8 @@ fn its_section_is_checked_like_any_other() {
         Arc::new(Guest { family: "victim", name: "greedy", choice: least, options: Map::default() });
     assert!(refused(&[], &[taken]).contains("a policy of this name comes with the program"));
     let resolved = serde_json::to_value(config(&["collect.policy=guest"], &both).expect("accepted")).expect("is JSON");
-    assert_eq!(resolved["collect"], json!({"policy": "guest", "below": 3}));
+    // The scope is that of the drive below, whose policy has it, too.
+    assert_eq!(resolved["collect"], json!({"policy": "guest", "scope": "drive", "below": 3}));
 }
 
 /// A guest of `collect` only decides when: its section has the steps.
