@@ -135,3 +135,6 @@ def test_the_preset_of_today_is_steady_with_superblocks() -> None:
     assert latency["p99_99"] < 20 * latency["p50"]
     assert latency["max"] < 100_000, "no tenth of a second without a completed write"
     assert now["iops"] > 1.2 * before["iops"]
+    # The paced host writes commands of all planes, as it would unpaced.
+    host = now["tasks"]["host"]
+    assert host["multi_plane_programs"] > 0.9 * host["programs"]

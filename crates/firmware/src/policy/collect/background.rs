@@ -71,7 +71,7 @@ impl Background {
         if alone > start {
             let problem = format!(
                 "must be at most start_blocks = {start}: above, GC makes way for the host, and cannot have its die alone; lower it, or \
-                 leave it out"
+                 leave it out (hold_below_blocks = \"absent\", if a preset has it)"
             );
             return Err(ConfigError::new("collect.hold_below_blocks", alone, problem));
         }

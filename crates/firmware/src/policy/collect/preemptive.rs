@@ -64,7 +64,7 @@ impl Preemptive {
         if alone > hard {
             let problem = format!(
                 "must be at most hard_blocks = {hard}: above, GC makes way for the host, and cannot have its die alone; lower it, or \
-                 leave it out"
+                 leave it out (hold_below_blocks = \"absent\", if a preset has it)"
             );
             return Err(ConfigError::new("collect.hold_below_blocks", alone, problem));
         }
