@@ -166,6 +166,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "parity": wordline.run(small, BUSY, {"redundancy.policy": "rain", **together}),
         "parity of pages": wordline.run(small, BUSY, {"redundancy.policy": "ttflash", "capacity.raw_over_logical": 6}),
         "folded": wordline.run(small, BUSY, folded),
+        "scrubbed and folded": wordline.run(small, BUSY, {**scrubbing, **folding, "wear.policy": "static"}),
         "log blocks": wordline.run(small, BUSY, {**log_blocks, "wear.policy": "lazy"}),
         "map zones": wordline.run(small, BUSY, {**log_blocks, "mapping.zone_blocks": 8, "mapping.zone_tables": 2}),
         "array": wordline.run(array, Workload.text(TENANTS)),

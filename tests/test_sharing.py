@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import synthetic
 from conftest import Run, refused
+from wordline.base import units
+from wordline.report import sharing
 
 DEBIT = ("--set", "dispatch.policy=debit", "--set", "shares.policy=feedback")
 
@@ -59,11 +61,47 @@ def test_results_tables_and_report_show_the_shares(run: Any, tmp_path: Path) -> 
     page = synthetic.page_of(result, "activity")
     assert "How tasks share the dies over time" in page
     assert "Shares of the background tasks; the host has the rest" in page
+    assert "Dotted: the most that a task may have outstanding" in page
+    (outstanding,) = [panel for panel in sharing.panels(result) if panel.label == "operations\noutstanding"]
+    limits = {name: (colour, values) for name, (colour, style), values in outstanding.curves if style == ":"}
+    colours = {name: colour for name, (colour, style), _ in outstanding.curves if style != ":"}
+    assert limits["limit of GC"] == (colours["GC"], stage["limits"]["gc"])
+    assert limits["limit of host"] == (colours["host"], stage["limits"]["host"])
 
     _, result = run("--tables", "intervals", "--out", "t")
     assert "stage" not in result["activity"]
     assert "gc_share" not in pyarrow.parquet.read_schema(tmp_path / "t" / "intervals.parquet").names
     assert "How tasks share the dies" not in synthetic.page_of(result, "activity")
+
+
+def test_the_waiting_of_flash_operations_is_told_by_task_and_cause(run: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    import pyarrow.parquet
+
+    _, result = run(*DEBIT, "--tables", "intervals", "--out", "t", "--interval", "100ms")
+    told, done = result["time_of"]["operations"], result["tasks"]
+    assert set(told) == set(done) == {"host", "gc"}
+    for name, waited in told.items():
+        assert waited["count"] == sum(done[name].get(kind, 0) for kind in ("reads", "programs", "erases"))
+        causes = {key: value for key, value in waited.items() if key not in ("count", "wait_us")}
+        assert set(causes) == {"wait_die_read_us", "wait_die_write_us", "wait_die_gc_us", "wait_free_us"}
+        assert sum(causes.values()) == pytest.approx(waited["wait_us"])
+        assert waited["wait_us"] > 0
+    # The means of the intervals, each of as many operations as began there.
+    table = pyarrow.parquet.read_table(tmp_path / "t" / "intervals.parquet").to_pydict()
+    rows = range(len(table["start_s"]))
+    for name, waited in told.items():
+        kinds = [f"{name}_{kind}" for kind in ("reads", "programs", "erases") if f"{name}_{kind}" in table]
+        counts = [sum(table[kind][row] for kind in kinds) for row in rows]
+        measured = [row for row in rows if table["start_s"][row] < result["measured_to_s"] and counts[row]]
+        mean = sum(table[f"{name}_op_wait_us"][row] * counts[row] for row in measured) / waited["count"]
+        assert mean == pytest.approx(waited["wait_us"])
+    shown = sharing.waits_table(result)
+    assert shown["heads"][:2] == ["operations", "wait"] and shown["heads"][-1] == "die free"
+    assert [name for name, _ in shown["rows"]] == ["host", "GC"]
+    assert shown["rows"][0][1][:2] == [units.count(told["host"]["count"]), units.latency(told["host"]["wait_us"])]
+    assert "How long flash operations waited" in synthetic.page_of(result, "time_of")
+    del result["time_of"]["operations"]
+    assert "How long flash operations waited" not in synthetic.page_of(result, "time_of")
 
 
 def test_a_fixed_share_limits_what_is_outstanding(run: Any) -> None:  # noqa: ANN401

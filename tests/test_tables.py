@@ -81,6 +81,29 @@ def test_every_reader_reads_every_table(wordline: Run, tmp_path: Path, drive: Pa
     assert "tables" not in result, "where the tables went is no part of the result"
 
 
+def test_a_window_has_the_rows_of_its_time_alone(wordline: Run, tmp_path: Path, drive: Path, mixed: Path) -> None:
+    result, out = tables(wordline, tmp_path, drive, mixed)
+    whole = polars.read_parquet(out / "requests.parquet")
+    middle = whole["completion_s"][whole.height // 2]
+    start, end = round(middle, 4), round(middle + 0.01, 4)
+    more = ("--window", f"{start}s..{end}s", "--interval", "1ms")
+    windowed, out = tables(wordline, tmp_path, drive, mixed, *more)
+    assert windowed["digest"] == result["digest"]
+    requests, intervals = (polars.read_parquet(out / f"{name}.parquet") for name in ("requests", "intervals"))
+    within = whole.filter((polars.col("completion_s") >= start) & (polars.col("completion_s") < end))
+    assert requests.equals(within) and 0 < requests.height < whole.height
+    assert (intervals["start_s"][0], intervals["end_s"][-1], intervals.height) == (start, pytest.approx(end), 10)
+    assert intervals.select("reads", "writes").to_numpy().sum() == requests.height
+    for name in ("channels", "dies", "planes"):
+        starts = polars.read_parquet(out / f"{name}.parquet")["start_s"]
+        assert start <= min(starts) and max(starts) < end
+    assert facts(out / "intervals.parquet")["window_s"] == f"{start}..{end}"
+    assert "window_s" not in facts(tables(wordline, tmp_path, drive, mixed)[1] / "intervals.parquet")
+    run = package.run(drive, mixed, tables=["intervals"], out=tmp_path / "t", interval="1ms", window=f"{start}s..{end}s")
+    again = polars.read_parquet(run["tables"]["files"][0]["path"])
+    assert again.equals(intervals)
+
+
 def test_requests_agree_with_the_result(wordline: Run, tmp_path: Path, drive: Path, mixed: Path) -> None:
     result, out = tables(wordline, tmp_path, drive, mixed)
     requests = polars.read_parquet(out / "requests.parquet")

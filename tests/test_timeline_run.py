@@ -116,6 +116,30 @@ def test_arrows_lead_from_requests_to_their_operations(loaded: TraceProcessor, r
     assert loaded.query(untold + "extract_arg(arg_set_id, 'debug.task') is null") == [(0,)]
 
 
+def test_what_a_task_does_has_one_colour(path: Path) -> None:
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as protos
+
+    trace = protos.Trace()
+    trace.ParseFromString(path.read_bytes())
+    tracks, groups, keys, seen = {}, {}, {}, set()
+    for packet in trace.packet:
+        if packet.HasField("track_descriptor"):
+            tracks[packet.track_descriptor.uuid] = packet.track_descriptor.name
+        groups |= {new.iid: new.str.decode() for new in packet.interned_data.correlation_id_str}
+        keys |= {new.iid: new.name for new in packet.interned_data.debug_annotation_names}
+        event = packet.track_event
+        if event.type != protos.TrackEvent.TYPE_SLICE_BEGIN:
+            continue
+        place = tracks[event.track_uuid].rstrip("0123456789").strip()
+        args = {keys[arg.name_iid]: arg.string_value for arg in event.debug_annotations}
+        group = groups[event.correlation_id_str_iid] if event.HasField("correlation_id_str_iid") else None
+        # The viewer colours by this; parts on the bus of a package have no argument that names the task.
+        assert group == args.get("task", group)
+        seen.add((place, group))
+    places = ("bus", "package bus", "die", "plane")
+    assert seen == {("slot", None)} | {(place, task) for place in places for task in ("host", "gc")}
+
+
 def test_counts_are_those_of_the_result(loaded: TraceProcessor, result: dict[str, Any]) -> None:
     commands = "select count(*) from slice join track on track.id = track_id where track.name glob 'die *'"
     after = result["afterwards"]
@@ -332,7 +356,9 @@ def test_what_cannot_be_written_is_told(wordline: Run, drive: Path, load: Path, 
     refused(wordline(*run, "-"), "a timeline cannot go to standard output")
     refused(wordline(*run, "same", "--json", "same"), "--json and --timeline cannot both go to the same file, same")
     refused(wordline(*run, trace), "this file is read by the same command")
-    refused(wordline("run", drive, trace, "--window", "1s..2s"), "--window is for a timeline")
+    refused(wordline("run", drive, trace, "--window", "1s..2s"), "--window is for a timeline and for tables")
+    report = ("--report", "r.html", "--window", "1s..2s")
+    refused(wordline("run", drive, trace, *report), "--tables intervals --out DIR", "A report is of the whole run")
     for window, words in (
         ("1s", "'1s' is not a window"),
         ("2s..1s", "ends before it begins"),

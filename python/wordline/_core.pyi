@@ -73,7 +73,7 @@ class Drive:
         timeline: str | None = None,
         window: tuple[int, int] | None = None,
         limit: int | None = None,
-        tables: tuple[list[str], str, int | None, int | None] | None = None,
+        tables: tuple[list[str], str, int | None, int | None, tuple[int, int] | None] | None = None,
     ) -> str: ...
     def run_for(self, load: Load, seed: int | None, progress: _Progress, keys: list[str]) -> tuple[str, str]: ...
     def replay(self, load: Load, seed: int | None, times: int | None, progress: _Progress) -> str: ...
@@ -127,7 +127,7 @@ class Array:
         timeline: str | None = None,
         window: tuple[int, int] | None = None,
         limit: int | None = None,
-        tables: tuple[list[str], str, int | None, int | None] | None = None,
+        tables: tuple[list[str], str, int | None, int | None, tuple[int, int] | None] | None = None,
     ) -> str: ...
     def run_for(self, load: Load, seed: int | None, progress: _Progress, keys: list[str]) -> tuple[str, str]: ...
     def precondition(
@@ -170,7 +170,7 @@ def run(
     timeline: str | None = None,
     window: tuple[int, int] | None = None,
     limit: int | None = None,
-    tables: tuple[list[str], str, int | None, int | None] | None = None,
+    tables: tuple[list[str], str, int | None, int | None, tuple[int, int] | None] | None = None,
     job_by_job: bool = False,
     split: bool = True,
     policies: _Policies | None = None,

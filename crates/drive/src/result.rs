@@ -5,6 +5,7 @@ pub mod keys;
 pub(crate) mod policies;
 pub(crate) mod series;
 
+use crate::activity::{background, holder_name};
 use crate::config::{DriveConfig, Parts};
 use crate::drive::Drive;
 use crate::drive::Reading;
@@ -14,8 +15,8 @@ use crate::precondition::Preconditioned;
 use host::Host;
 use serde_json::{json, Map, Value};
 use wordline_base::{Histogram, Op, Time};
-use wordline_firmware::task::{Action, Class, Task};
-use wordline_firmware::{BankCounts, BankUse, Counters, Kinds, Plan, TransactionCounts};
+use wordline_firmware::task::{Action, ByTask, Class, Task};
+use wordline_firmware::{BankCounts, BankUse, Counters, Kinds, Plan, TransactionCounts, Waited, HOLDERS};
 
 /// Version of the result schema.
 pub const SCHEMA: u32 = 1;
@@ -126,7 +127,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
         "cdf": host.cdfs,
         "activity": reading.activity,
         "map": reading.map,
-        "time_of": drive.split().map(|split| split.document(plan.tasks, Features::of(plan))),
+        "time_of": time_of(drive, &reading),
         "afterwards": (!about.partial).then(|| reading.afterwards(drive)),
         "precondition": about.precondition,
     });
@@ -225,6 +226,31 @@ fn banks(counts: &BankCounts) -> Value {
         })
     };
     json!({"read": of(&counts[0]), "write": of(&counts[1])})
+}
+
+/// The latency breakdown of requests, and how long flash operations waited, if requested.
+fn time_of(drive: &Drive, reading: &Reading) -> Option<Value> {
+    let plan = drive.kernel().plan();
+    let mut document = drive.split()?.document(plan.tasks, Features::of(plan));
+    if let Some(waited) = &reading.waited {
+        document["operations"] = waits(plan, waited);
+    }
+    Some(document)
+}
+
+/// How long flash operations of each task waited for their commands, by who held their dies.
+fn waits(plan: &Plan, waited: &ByTask<Waited>) -> Value {
+    let row = |task: Task| {
+        let waited = &waited[task.index()];
+        let mean = |sum: u128| json!((waited.operations > 0).then(|| us(sum as f64 / waited.operations as f64)));
+        let mut row = json!({"count": waited.operations, "wait_us": mean(waited.sum())});
+        for holder in (0..HOLDERS).filter(|&holder| holder < 2 || plan.tasks.has(background(holder))) {
+            row[format!("wait_die_{}_us", holder_name(holder))] = mean(waited.held[holder]);
+        }
+        row["wait_free_us"] = mean(waited.free);
+        (task.about().name.to_owned(), row)
+    };
+    Value::Object(plan.tasks.iter().map(row).collect())
 }
 
 /// Flash operations of each task.

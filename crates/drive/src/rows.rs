@@ -67,8 +67,12 @@ pub struct IntervalRow {
     pub write_amplification: Option<f64>,
     /// Units that GC moved.
     pub moved_units: u64,
+    /// How long operations whose commands began had waited, by task: the mean in picoseconds, if any began.
+    pub waited: [Option<f64>; TASKS],
     /// Busy share of the dies: taken by a command.
     pub dies_busy: f64,
+    /// Busy planes over all planes of dies during GC, of commands that ended; none without any.
+    pub plane_utilisation: Option<f64>,
     /// Busy share of the channels.
     pub channels_busy: f64,
     /// Busy share of the link to the drive, and to the host.

@@ -36,6 +36,8 @@ struct Slice {
     end: Option<u64>,
     flows: Vec<u64>,
     args: BTreeMap<String, u64>,
+    /// What it is coloured by.
+    group: Option<String>,
 }
 
 /// The fields of a message: number, and a number or bytes.
@@ -103,6 +105,7 @@ fn text(message: &[u8], wanted: u64) -> String {
 /// Field numbers as in github.com/google/perfetto, protos/perfetto/trace.
 fn read(file: &[u8]) -> Vec<Slice> {
     let (mut tracks, mut names, mut keys) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut groups = BTreeMap::new();
     let mut slices = Vec::new();
     for packet in messages(file, 1) {
         for track in messages(packet, 60) {
@@ -110,7 +113,7 @@ fn read(file: &[u8]) -> Vec<Slice> {
             tracks.insert(number(track, 1).expect("its number"), format!("{above}{}", text(track, 2)));
         }
         for new in messages(packet, 12) {
-            for (at, table) in [(2, &mut names), (3, &mut keys)] {
+            for (at, table) in [(2, &mut names), (3, &mut keys), (43, &mut groups)] {
                 table.extend(messages(new, at).into_iter().map(|name| (number(name, 1), text(name, 2))));
             }
         }
@@ -123,7 +126,8 @@ fn read(file: &[u8]) -> Vec<Slice> {
             let flows = flows.map(|(_, field)| if let Field::Number(flow) = field { flow } else { 0 }).collect();
             let end = args.remove("duration_ps").map(|duration| start + duration);
             let track = tracks[&number(event, 11).expect("its track")].clone();
-            slices.push(Slice { track, name: name.clone(), start, end, flows, args });
+            let group = number(event, 54).map(|group: u64| groups[&Some(group)].clone());
+            slices.push(Slice { track, name: name.clone(), start, end, flows, args, group });
         }
     }
     slices
@@ -215,6 +219,11 @@ fn two_reads_are_drawn_as_calculated_by_hand() {
     assert_eq!(on(&slices, "channel 0/package 0/die 0/plane 0"), [("TON", READ, first_ready)]);
     assert_eq!(on(&slices, "channel 0/package 0/die 1/plane 0"), [("TON", 2 * READ, second_ready)]);
     assert_eq!(slices.len(), 2 + 4 + 12 + 2 + 2);
+    // All that a command does has the colour of its task, on dies, planes and buses; requests have those of their names.
+    for slice in &slices {
+        let task = (!slice.track.starts_with("package/host")).then_some("host");
+        assert_eq!(slice.group.as_deref(), task, "{slice:?}");
+    }
     // The second waited for the bus, for its address and for its data.
     let second = named(&slices, "channel 0/package 0/die 1", 0);
     assert_eq!((second.args["waited_ps"], second.args["bytes"]), (READ + first_end - second_ready, 2048));

@@ -143,14 +143,14 @@ struct TablesOfAll(Vec<(tables::Opened, String)>);
 
 impl TablesOfAll {
     fn open(asked: &tables::Asked, array: &Array) -> Result<Self, Failure> {
-        let (list, directory, sample, interval) = asked;
+        let (list, directory, sample, interval, window) = asked;
         if directory.is_empty() {
             return Err(Failure::Input("the name of the directory for the tables is empty; give one".into()));
         }
         let of_drive = |(at, drive): (usize, &wordline_drive::Drive)| {
             let name = if at < array.members() { format!("member{at}") } else { "spare".to_owned() };
             let path = PathBuf::from(directory).join(&name).display().to_string();
-            let asked = (list.clone(), path, *sample, *interval);
+            let asked = (list.clone(), path, *sample, *interval, *window);
             Ok((tables::Opened::new(&asked, drive.kernel().plan())?, name))
         };
         array.drives().enumerate().map(of_drive).collect::<Result<_, Failure>>().map(Self)

@@ -3,13 +3,14 @@
 use crate::failure::Failure;
 use serde_json::{json, Value};
 use std::path::Path;
+use wordline_base::time::END_OF_TIME;
 use wordline_base::{Histogram, Time};
 use wordline_drive::observe::{Observation, Wanted};
 use wordline_drive::{Drive, Plan};
 use wordline_tables::{names, wanted, Facts, TableError, Tables, Written, SCHEMA};
 
-/// Names of tables, their directory, the sampling, and the length of an interval in picoseconds.
-pub type Asked = (Vec<String>, String, Option<u64>, Option<Time>);
+/// Names of tables, their directory, the sampling, the length of an interval in picoseconds, and from when to when rows are written.
+pub type Asked = (Vec<String>, String, Option<u64>, Option<Time>, Option<(Time, Time)>);
 
 /// Tables with their files open.
 pub struct Opened {
@@ -20,11 +21,11 @@ pub struct Opened {
 
 impl Opened {
     /// Opens the files, for a drive with such a plan.
-    pub fn new((list, directory, sample, interval): &Asked, plan: &Plan) -> Result<Self, Failure> {
+    pub fn new((list, directory, sample, interval, window): &Asked, plan: &Plan) -> Result<Self, Failure> {
         if directory.is_empty() {
             return Err(Failure::Input("the name of the directory for the tables is empty; give one".into()));
         }
-        let wanted = wanted(list, *sample, *interval).map_err(Failure::input)?;
+        let wanted = wanted(list, *sample, *interval, *window).map_err(Failure::input)?;
         let tables = Tables::open(Path::new(directory), &wanted, plan).map_err(Failure::input)?;
         Ok(Self { directory: directory.clone(), wanted, tables })
     }
@@ -36,7 +37,7 @@ impl Opened {
 
     /// Closes the files of a run, and returns their entry in the result. `facts` are those of the run.
     pub fn finish(self, mut facts: Facts) -> Value {
-        let Wanted { sample, interval, .. } = self.wanted;
+        let Wanted { sample, interval, window: (from, to), .. } = self.wanted;
         facts.extend([
             ("schema", SCHEMA.to_string()),
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
@@ -44,6 +45,10 @@ impl Opened {
             ("interval_s", (interval as f64 / 1e12).to_string()),
             ("percentile_error", Histogram::ERROR.to_string()),
         ]);
+        if (from, to) != Wanted::NOTHING.window {
+            let end = if to < END_OF_TIME { (to as f64 / 1e12).to_string() } else { String::new() };
+            facts.push(("window_s", format!("{}..{end}", from as f64 / 1e12)));
+        }
         facts.sort_unstable();
         let ended = self.tables.finish(&facts);
         let errors: Vec<String> = ended.iter().filter_map(|table| table.as_ref().err()).map(words).collect();

@@ -121,9 +121,24 @@ pub(crate) fn intervals(tasks: Tasks, [has_map, has_stage, has_slc]: [bool; 3]) 
         ),
     ]);
     columns.extend(operations(tasks, |r: &IntervalRow| &r.ops));
+    columns.extend(tasks.iter().map(|task| {
+        let about = task.about();
+        let doc = format!(
+            "how long page operations and erases for {} whose commands began had waited from being ready, on average; missing \
+             if none began",
+            about.title
+        );
+        Column::maybe(format!("{}_op_wait_us", about.name), doc, move |r: &IntervalRow| r.waited[task.index()].map(|time| time / 1e6))
+    }));
     columns.extend([
         Column::u64("moved_units", "mapping units that garbage collection moved", |r: &IntervalRow| r.moved_units),
         Column::f64("dies_busy", "share of the time in which a command held the dies", |r: &IntervalRow| r.dies_busy),
+        Column::maybe(
+            "plane_utilisation",
+            "busy planes over all planes of the dies while GC worked in them, by commands that ended in the interval; missing \
+             without GC",
+            |r: &IntervalRow| r.plane_utilisation,
+        ),
         Column::f64("channels_busy", "share of the time in which the channel buses were in use", |r: &IntervalRow| {
             r.channels_busy
         }),

@@ -97,7 +97,12 @@ pub fn names(wanted: &Wanted) -> Vec<&'static str> {
 ///
 /// # Errors
 /// There is no such table, or sample or interval is invalid.
-pub fn wanted(names: &[String], sample: Option<u64>, interval: Option<u64>) -> Result<Wanted, TableError> {
+pub fn wanted(
+    names: &[String],
+    sample: Option<u64>,
+    interval: Option<u64>,
+    window: Option<(u64, u64)>,
+) -> Result<Wanted, TableError> {
     let mut wanted = Wanted::NOTHING;
     for name in names {
         *(match name.as_str() {
@@ -112,6 +117,7 @@ pub fn wanted(names: &[String], sample: Option<u64>, interval: Option<u64>) -> R
     }
     wanted.sample = sample.unwrap_or(wanted.sample);
     wanted.interval = interval.unwrap_or(wanted.interval);
+    wanted.window = window.unwrap_or(wanted.window);
     if wanted.sample == 0 {
         return Err(TableError::Size("a sample of one request in 0: give 1/N with N of 1 or more".into()));
     }

@@ -23,14 +23,14 @@ fn every_column_is_named_once_and_says_what_it_means() {
 #[test]
 fn what_cannot_be_is_refused() {
     let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    let all = wanted(&list(&NAMES), Some(100), Some(10_000_000)).expect("all of them");
+    let all = wanted(&list(&NAMES), Some(100), Some(10_000_000), None).expect("all of them");
     assert_eq!((names(&all), all.sample, all.interval), (NAMES.to_vec(), 100, 10_000_000));
-    assert_eq!(names(&wanted(&list(&["dies"]), None, None).expect("one")), ["dies"]);
+    assert_eq!(names(&wanted(&list(&["dies"]), None, None, None).expect("one")), ["dies"]);
     let told = |result: Result<_, TableError>| result.unwrap_err().to_string();
     assert_eq!(
-        told(wanted(&list(&["die"]), None, None)),
+        told(wanted(&list(&["die"]), None, None, None)),
         "there is no table 'die'; the tables are: requests, intervals, channels, dies, planes, blocks"
     );
-    assert!(told(wanted(&list(&["dies"]), Some(0), None)).contains("1/N"));
-    assert!(told(wanted(&list(&["dies"]), None, Some(9_999_999))).contains("at least 10 us"));
+    assert!(told(wanted(&list(&["dies"]), Some(0), None, None)).contains("1/N"));
+    assert!(told(wanted(&list(&["dies"]), None, Some(9_999_999), None)).contains("at least 10 us"));
 }

@@ -37,11 +37,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         let done = ready + TRANSFER;
         let (through, end) = ([Flow::Through(request + 1)], [Flow::End(request + 1)]);
         let args = [("page", Arg::Uint(request)), ("kind", Arg::Text(["LSB", "MSB"][request as usize / 4 % 2]))];
-        timeline.slice(die, arrival, ready, &Event { name: "read", flows: &through, args: &args })?;
+        timeline.slice(
+            die,
+            arrival,
+            ready,
+            &Event { name: "read", flows: &through, args: &args, ..Event::default() },
+        )?;
         // Touches the read, often within the same nanosecond.
         timeline.slice(die, ready, done, &Event { name: "send", ..Event::default() })?;
-        timeline.slice(bus, ready, done, &Event { name: "transfer", flows: &through, args: &args[..1] })?;
-        timeline.instant(host, done, &Event { name: "complete", flows: &end, args: &[] })?;
+        timeline.slice(
+            bus,
+            ready,
+            done,
+            &Event { name: "transfer", flows: &through, args: &args[..1], ..Event::default() },
+        )?;
+        timeline.instant(host, done, &Event { name: "complete", flows: &end, ..Event::default() })?;
         changes.extend([(arrival, 1.0), (done, -1.0)]);
     }
 

@@ -1,6 +1,6 @@
 //! Data of slices and instants.
 
-/// Name, flows and annotations of a slice or an instant.
+/// Name, flows, annotations and group of a slice or an instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Event<'a> {
     /// Its label. Each distinct name is kept in memory and written once; data that differ from event to event belong in
@@ -10,6 +10,8 @@ pub struct Event<'a> {
     pub flows: &'a [Flow],
     /// Annotations: names, with the same rule as `name`, and values.
     pub args: &'a [(&'a str, Arg<'a>)],
+    /// What it belongs to: the viewer draws events of one group in one colour, whatever their names. The same rule as `name`.
+    pub group: Option<&'a str>,
 }
 
 /// An arrow through events, with its own number.

@@ -81,7 +81,7 @@ fn a_slice_is_two_packets_with_its_exact_times_beside() {
         ("cached", Arg::Bool(false)),
         ("kind", Arg::Text("LSB")),
     ];
-    timeline.slice(die, 1_999, 52_001, &Event { name: "tR", flows: &flows, args: &args }).unwrap();
+    timeline.slice(die, 1_999, 52_001, &Event { name: "tR", flows: &flows, args: &args, ..Event::default() }).unwrap();
     let packets = packets(timeline);
     assert_eq!(packets.len(), 3);
 
@@ -109,7 +109,9 @@ fn a_slice_is_two_packets_with_its_exact_times_beside() {
 fn the_bytes_are_those_of_the_format() {
     let mut timeline = started();
     let track = timeline.track(None, "t").unwrap();
-    timeline.slice(track, 1_000, 2_000, &Event { name: "s", flows: &[Flow::Through(3)], args: &[] }).unwrap();
+    timeline
+        .slice(track, 1_000, 2_000, &Event { name: "s", flows: &[Flow::Through(3)], args: &[], ..Event::default() })
+        .unwrap();
     let written = timeline.finish().unwrap();
     // By hand from the format: each field is its number times 8 plus its wire type, then a value or length and bytes.
     let expected = [
@@ -129,6 +131,27 @@ fn the_bytes_are_those_of_the_format() {
         b"\x0a\x0a\x40\x02\x50\x01\x5a\x04\x48\x02\x58\x01",
     ];
     assert_eq!(written, expected.concat());
+}
+
+#[test]
+fn slices_of_a_group_have_one_number_whatever_their_names() {
+    let mut timeline = started();
+    let track = timeline.track(None, "die").unwrap();
+    let groups = [("gc read", Some("gc")), ("read", Some("host")), ("TON", None), ("gc program", Some("gc"))];
+    for (n, (name, group)) in groups.into_iter().enumerate() {
+        let at = n as u64 * 10_000;
+        timeline.slice(track, at, at + 5_000, &Event { name, group, ..Event::default() }).unwrap();
+    }
+    let written = packets(timeline);
+    let defined: Vec<_> = written
+        .iter()
+        .filter_map(|p| p.interned_data.as_ref())
+        .flat_map(|new| new.correlation_id_str.clone())
+        .collect();
+    assert_eq!(defined, [interned(1, "gc"), interned(2, "host")]);
+    let begun = written.iter().filter_map(|p| p.track_event.as_ref()).filter(|event| event.r#type == BEGIN);
+    let numbers: Vec<_> = begun.map(|event| event.correlation_id_str_iid).collect();
+    assert_eq!(numbers, [Some(1), Some(2), None, Some(1)]);
 }
 
 #[test]
@@ -167,7 +190,9 @@ fn instants_and_counters() {
     let mut timeline = started();
     let host = timeline.track(None, "host").unwrap();
     let depth = timeline.counter(None, "depth", "requests").unwrap();
-    timeline.instant(host, 12_345, &Event { name: "done", flows: &[Flow::End(3)], args: &[] }).unwrap();
+    timeline
+        .instant(host, 12_345, &Event { name: "done", flows: &[Flow::End(3)], args: &[], ..Event::default() })
+        .unwrap();
     for (at, value) in [(1_000, 3.0), (2_000, -1.0), (2_000, 1.25), (3_000, 1e300)] {
         timeline.count(depth, at, value).unwrap();
     }
@@ -233,7 +258,7 @@ fn thousand<W: Write>(writer: W) -> Result<W, TimelineError> {
     for n in 0..1_000_u64 {
         let flows = [Flow::Through(n + 1)];
         let args = [("page", Arg::Uint(n)), ("kind", Arg::Text("LSB"))];
-        let event = Event { name: "tR", flows: &flows, args: &args };
+        let event = Event { name: "tR", flows: &flows, args: &args, ..Event::default() };
         timeline.slice(dies[n as usize % 2], n * 50_000_300, n * 50_000_300 + 40_000_700, &event)?;
     }
     timeline.finish()

@@ -80,6 +80,7 @@ pub struct Timeline<W: Write> {
     roots: i32,
     event_names: Names,
     arg_names: Names,
+    groups: Names,
 }
 
 impl<W: Write> Timeline<W> {
@@ -96,6 +97,7 @@ impl<W: Write> Timeline<W> {
             roots: 0,
             event_names: Names::default(),
             arg_names: Names::default(),
+            groups: Names::default(),
         };
         timeline.put(TracePacket {
             sequence_flags: Some(wire::INCREMENTAL_STATE_CLEARED | wire::NEEDS_INCREMENTAL_STATE),
@@ -234,7 +236,9 @@ impl<W: Write> Timeline<W> {
         let debug_annotations = args
             .map(|&(name, value)| annotation(intern(&mut self.arg_names, name, &mut new.debug_annotation_names), value))
             .collect();
-        let mut written = TrackEvent { name_iid, debug_annotations, ..TrackEvent::default() };
+        let correlation_id_str_iid =
+            event.group.map(|group| intern(&mut self.groups, group, &mut new.correlation_id_str));
+        let mut written = TrackEvent { name_iid, debug_annotations, correlation_id_str_iid, ..TrackEvent::default() };
         for flow in event.flows {
             match *flow {
                 Flow::Through(id) => written.flow_ids.push(id),

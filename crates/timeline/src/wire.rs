@@ -38,9 +38,11 @@ pub(crate) struct InternedData {
     pub event_names: Vec<InternedName>,
     #[prost(message, repeated, tag = "3")]
     pub debug_annotation_names: Vec<InternedName>,
+    #[prost(message, repeated, tag = "43")]
+    pub correlation_id_str: Vec<InternedName>,
 }
 
-/// `EventName` and `DebugAnnotationName`, which are alike.
+/// `EventName`, `DebugAnnotationName` and `InternedString`, which are alike.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct InternedName {
     #[prost(uint64, optional, tag = "1")]
@@ -108,6 +110,9 @@ pub(crate) struct TrackEvent {
     pub flow_ids: Vec<u64>,
     #[prost(fixed64, repeated, packed = "false", tag = "48")]
     pub terminating_flow_ids: Vec<u64>,
+    /// Slices with the same one are drawn in the same colour.
+    #[prost(uint64, optional, tag = "54")]
+    pub correlation_id_str_iid: Option<u64>,
 }
 
 /// `TrackEvent.Type`.

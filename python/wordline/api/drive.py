@@ -163,7 +163,7 @@ class Drive:
         :param progress: a function that receives the run's progress; ``True`` for a progress bar, ``False`` for none.
             Without it there is a bar in notebooks only.
         :param timeline: a file to write a timeline to.
-        :param window: the part of simulated time in it, such as ``"0.5s..600ms"``.
+        :param window: the part of the run's time in timeline and tables, such as ``"0.5s..600ms"``.
         :param tables: tables to write as Parquet files, such as ``["requests"]`` or ``"all"``.
         :param out: the directory for them.
         :param sample: the share of requests to write, such as ``"1/100"``.
@@ -181,7 +181,7 @@ class Drive:
         from wordline.api.workload import Workload
         from wordline.base.progress import shown
 
-        wanted = tables_of.asked(tables, out, sample, interval)
+        wanted = tables_of.asked(tables, out, sample, interval, span(window))
         workload = Workload.given(load, load_sets)
         path = None if timeline is None else os.fspath(timeline)
         with speaking(), shown(progress) as told:

@@ -89,7 +89,8 @@ def run(
     :param progress: a function that receives the progress of the run; ``True`` for a progress bar, ``False`` for none.
         Without it there is a bar in notebooks only.
     :param timeline: a file to write a timeline to, for ui.perfetto.dev; the result describes it under ``timeline``.
-    :param window: the part of simulated time in it, such as ``"0.5s..600ms"``; as much as it can hold if absent.
+    :param window: the part of simulated time in timeline and tables, such as ``"0.5s..600ms"``; all of it if absent, as far as a
+        timeline can hold it.
     :param tables: tables to write as Parquet files, such as ``["requests", "intervals"]`` or ``"all"``; the result
         describes them under ``tables``, and ``run.table(name)`` opens one.
     :param out: the directory for them.
@@ -139,7 +140,7 @@ def run(
     workload = Workload.given(load, load_sets)
     start = None if snapshot is None else os.fspath(snapshot)
     path = None if timeline is None else os.fspath(timeline)
-    wanted = tables_of.asked(tables, out, sample, interval)
+    wanted = tables_of.asked(tables, out, sample, interval, span(window))
     name, texts, first_seed, taken_in = os.fspath(drive), set_texts(sets), seed_of(seed), given(policies)
 
     def one(seed: int | None, first: bool, told: Told) -> str:

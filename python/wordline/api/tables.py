@@ -13,8 +13,8 @@ from wordline.base.errors import or_nearest
 if TYPE_CHECKING:
     import pyarrow.dataset
 
-Asked = tuple[list[str], str, int | None, int | None]
-"""Names, directory, one request in so many, length of an interval in picoseconds: as the engine takes them."""
+Asked = tuple[list[str], str, int | None, int | None, tuple[int, int] | None]
+"""Names, directory, one request in so many, length of an interval and window in picoseconds: as the engine takes them."""
 
 SHORTEST = 10 * units.PICOSECONDS["us"]
 
@@ -71,10 +71,12 @@ def asked(
     out: str | os.PathLike[str] | None,
     share: str | None,
     length: str | None,
+    window: tuple[int, int] | None = None,
     dashes: str = "",
 ) -> Asked | None:
     """The tables for the engine, if any; ``tables``, ``out``, ``sample`` and ``interval`` as the user gave them.
 
+    :param window: the part of simulated time whose rows are written, if not all of it.
     :param dashes: before the names of options in messages, for the command.
     :raises wordline.InputError: if one of them is wrong, without what it belongs to, or would have no effect.
     """
@@ -97,7 +99,7 @@ def asked(
         one_in = None if share is None else sample(share)
         option = "interval"
         _heeded(f"tables {', '.join(DIVIDED)}", length, DIVIDED, names)
-        return names, os.fspath(out), one_in, None if length is None else interval(length)
+        return names, os.fspath(out), one_in, None if length is None else interval(length), window
     except ValueError as error:
         raise _core.InputError(f"{dashes}{option}: {error}") from None
 

@@ -67,7 +67,7 @@ MOST_SLICES = 2**63 - 1
     "--window",
     type=Window(),
     metavar="A..B",
-    help="Timeline: only this part of simulated time, such as 0.5s..600ms; ..1ms starts with the run.",
+    help="Timeline and tables: only this part of simulated time, such as 0.5s..600ms; ..1ms starts with the run.",
 )
 @click.option(
     "--timeline-limit",
@@ -150,11 +150,15 @@ def run(
     names = {kind: name for kind, name in (*wanted, ("output", output)) if name is not None}
     all_apart(names)
     if timeline_name is None:
-        for option, value in (("--window", window), ("--timeline-limit", timeline_limit)):
-            if value is not None:
-                raise Trouble(f"{option} is for a timeline; give its file with --timeline")
+        if timeline_limit is not None:
+            raise Trouble("--timeline-limit is for a timeline; give its file with --timeline")
+        if window is not None and tables is None:
+            raise Trouble(
+                "--window is for a timeline and for tables; give --timeline FILE, or --tables intervals --out DIR. "
+                "A report is of the whole run"
+            )
     inputs = [drive, load, *more, *([snapshot] if snapshot else [])]
-    wanted_tables = tables_of.asked(tables, out, sample, interval, dashes="--")
+    wanted_tables = tables_of.asked(tables, out, sample, interval, window, dashes="--")
     with ExitStack() as open_files:
         outputs = {kind: open_files.enter_context(OutputFile(name, inputs)) for kind, name in names.items()}
         timeline = outputs.pop("timeline", None)

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import palette, units
-from wordline.report import blockfigure, charts, figures, inputs
+from wordline.report import blockfigure, charts, figures, inputs, sharing
 from wordline.results import (
     arrays,
     causes,
@@ -100,6 +100,7 @@ def html(result: dict[str, Any]) -> str:
         charts=charts.of_run(result).json() if timed else "",
         blocks=blockfigure.of_page(result),
         where=where_table(result),
+        waits=sharing.waits_table(result),
         link=link_words(result),
         work=list(work(result)),
         afterwards=list(afterwards(result)),

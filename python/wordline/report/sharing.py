@@ -1,5 +1,5 @@
-"""How tasks share the dies over time, where the drive sends operations from a commit stage: shares, operations
-outstanding and waiting, and the largest read count."""
+"""How tasks share the dies. Over time, where the drive sends operations from a commit stage: shares, operations outstanding
+with their limits, operations waiting, and the largest read count. On every drive: how long operations of each task waited."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ LOOKS = {"host": (BLUE, "-"), "gc": (GC, "-")}
 """Colour and style of a task's curve; others have dashes."""
 
 OTHER = (INK, "--")
+
+LIMIT = ":"
+"""Style of the limit of a task's operations, in the colour of the task."""
 
 
 class Curve(NamedTuple):
@@ -45,15 +48,44 @@ def panels(result: dict[str, Any]) -> list[Panel]:
         found.append(Panel("share, %", "ratio", [curve for curve in _curves(shares) if curve.name != "host"]))
     for key in ("outstanding", "waiting"):
         if told := stage.get(key):
-            found.append(Panel(f"operations\n{key}", "count", list(_curves(told))))
+            limits = _limits(stage.get("limits") or {}) if key == "outstanding" else ()
+            found.append(Panel(f"operations\n{key}", "count", [*_curves(told), *limits]))
     if any_value(reads := stage.get("most_reads") or []):
         found.append(Panel("largest\nread count", "count", [Curve("largest read count", (BLUE, "-"), reads)]))
     return found
 
 
+def _names() -> dict[str, str]:
+    return {"host": "host", "gc": "GC"} | tasks.others()
+
+
 def _curves(by_task: dict[str, Sequence[float | None]]) -> Iterator[Curve]:
-    words = {"host": "host", "gc": "GC"} | tasks.others()
+    words = _names()
     return (Curve(words[name], LOOKS.get(name, OTHER), values) for name, values in by_task.items())
+
+
+def _limits(by_task: dict[str, Sequence[float | None]]) -> Iterator[Curve]:
+    curves = (curve for curve in _curves(by_task) if any_value(curve.values))
+    return (Curve(f"limit of {name}", (colour, LIMIT), values) for name, (colour, _), values in curves)
+
+
+def waits_table(result: dict[str, Any]) -> dict[str, Any]:
+    """How long flash operations of each task waited, on average and by who held their dies: ``heads``, and ``rows``, each a
+    task and its values; empty if the result does not tell it."""
+    told = (result.get("time_of") or {}).get("operations") or {}
+    waited = {name: of for name, of in told.items() if of.get("count")}
+    if not waited:
+        return {}
+    words = _names()
+    holders = {"read": "host reads", "write": "host writes", **{name: words[name] for name in told if name != "host"}}
+    causes = {f"wait_die_{key}_us": f"die held by {name}" for key, name in holders.items()} | {"wait_free_us": "die free"}
+    # A cause that nothing waited for would be noughts.
+    shown = {key: name for key, name in causes.items() if any(of.get(key) for of in waited.values())}
+    rows = [
+        (words[name], [units.count(of["count"]), *(units.latency(of.get(key)) for key in ("wait_us", *shown))])
+        for name, of in waited.items()
+    ]
+    return {"heads": ["operations", "wait", *shown.values()], "rows": rows}
 
 
 def over_time(result: dict[str, Any], end_s: float) -> Drawing | None:
@@ -82,7 +114,10 @@ def over_time(result: dict[str, Any], end_s: float) -> Drawing | None:
     words = [
         "Operations sent to their dies and not ended, and those that wait to be sent (of writes the mapping units)"
     ]
-    if result["activity"]["stage"].get("shares"):
+    stage = result["activity"]["stage"]
+    if any(map(any_value, (stage.get("limits") or {}).values())):
+        words.append("Dotted: the most that a task may have outstanding")
+    if stage.get("shares"):
         words.insert(0, "Shares of the background tasks; the host has the rest")
     if len(told) > 2 and told[-1].curves[0].name.startswith("largest"):
         words.append("Page reads of the most-read block since its erase")

@@ -6,7 +6,8 @@ use crate::wear;
 use serde_json::{json, Value};
 use wordline_base::Time;
 use wordline_firmware::policy::upkeep::Leveling;
-use wordline_firmware::{BankCounts, Counters, PlaneUse, TransactionCounts};
+use wordline_firmware::task::ByTask;
+use wordline_firmware::{BankCounts, Counters, PlaneUse, TransactionCounts, Waited};
 use wordline_flash::{Energy, WearCounts};
 
 /// Counters and times of the flash from when measuring began. A command counts, with its energy, when it begins.
@@ -22,6 +23,8 @@ pub struct Reading {
     pub energy: Energy,
     /// Retries and failures.
     pub wear_counts: WearCounts,
+    /// How long flash operations of each task waited, while the latency breakdown is requested.
+    pub waited: Option<ByTask<Waited>>,
     /// How the erases since the drive was new lie over blocks and planes.
     pub wear: Value,
     /// What wear leveling tells of its sessions, if it counts any.
@@ -66,6 +69,7 @@ impl Reading {
             plane_use: kernel.plane_use(),
             energy: drive.energy(),
             wear_counts: drive.wear_counts(),
+            waited: kernel.waited().copied(),
             wear: wear::document(kernel),
             leveling: kernel.leveling().cloned(),
             bad_blocks: (0..flash.geometry().blocks()).filter(|&block| flash.block_record(block).bad).count() as u64,

@@ -12,7 +12,7 @@ use crate::drive::Drive;
 use periods::Periods;
 use std::fmt;
 use units::Units;
-use wordline_base::time::MS;
+use wordline_base::time::{END_OF_TIME, MS};
 use wordline_base::Time;
 use wordline_firmware::blocks::Status;
 use wordline_firmware::Noting;
@@ -39,6 +39,9 @@ pub struct Wanted {
     pub sample: u64,
     /// Length of an interval in picoseconds, at least [`SHORTEST_INTERVAL`].
     pub interval: Time,
+    /// From when to when rows are written, in picoseconds since the start of the run: requests that complete then, and intervals, the
+    /// first of which begins with it and the last ends with it. The table of blocks is as without it.
+    pub window: (Time, Time),
 }
 
 impl Wanted {
@@ -52,6 +55,7 @@ impl Wanted {
         blocks: false,
         sample: 1,
         interval: 100 * MS,
+        window: (0, END_OF_TIME),
     };
 
     fn units(&self) -> bool {
@@ -63,6 +67,8 @@ impl Wanted {
 pub struct Observation {
     wanted: Wanted,
     sink: Box<dyn Sink>,
+    /// The window.
+    window: (Time, Time),
     /// Start and end of the current interval.
     from: Time,
     due: Time,
@@ -90,23 +96,28 @@ impl Observation {
         // Counters restart before differences are taken.
         drive.start_measuring();
         let origin = drive.now();
-        let asked = wanted.requests && drive.split().is_none();
+        let asked = (wanted.requests || wanted.intervals) && drive.split().is_none();
         if asked {
             drive.split_time(true);
         }
         if let Some(split) = drive.split_mut().filter(|_| wanted.requests) {
             split.make_rows(origin, wanted.sample);
         }
-        let observation = Self {
+        let window = (origin.saturating_add(wanted.window.0), origin.saturating_add(wanted.window.1));
+        let mut observation = Self {
             wanted,
             sink,
+            window,
             from: origin,
-            due: if wanted.intervals || wanted.units() { origin + wanted.interval } else { Time::MAX },
+            due: Time::MAX,
             asked,
             units: wanted.units().then(|| Units::new(drive, wanted)),
             periods: wanted.intervals.then(|| Periods::new(drive)),
             told_blocks: false,
         };
+        if wanted.intervals || wanted.units() {
+            observation.due = observation.end_of(origin);
+        }
         observation.note_passages(drive, wanted.units());
         observation
     }
@@ -116,6 +127,29 @@ impl Observation {
         let kernel = drive.kernel_mut().0;
         let noting = kernel.noting();
         kernel.record(Noting { passages, ..noting });
+    }
+
+    /// When an interval ends that starts at `from`: it does not reach over an edge of the window. Rows of units are written as soon as they
+    /// are complete, so that few are open; without units, what is before the window is one interval, and there are none behind it.
+    fn end_of(&self, from: Time) -> Time {
+        let next = from + self.wanted.interval;
+        let edge = self.edge_after(from);
+        if self.shows(from) || self.units.is_some() {
+            next.min(edge)
+        } else {
+            edge
+        }
+    }
+
+    /// The next edge of the window; none behind it.
+    fn edge_after(&self, time: Time) -> Time {
+        let (opens, ends) = self.window;
+        [opens, ends].into_iter().find(|&edge| time < edge).unwrap_or(Time::MAX)
+    }
+
+    /// True if what happens at a time is shown.
+    fn shows(&self, time: Time) -> bool {
+        (self.window.0..self.window.1).contains(&time)
     }
 
     /// The drive's time advances to `next`: intervals that end before it are closed.
@@ -130,13 +164,18 @@ impl Observation {
     fn turn(&mut self, drive: &Drive, next: Time) {
         while next >= self.due {
             self.close(drive, self.due);
-            self.from = self.due;
+            let mut from = self.due;
             if drive.in_flight() == 0 && drive.kernel().operations() == 0 {
                 // Nothing happens until then.
-                self.from += (next - self.from) / self.wanted.interval * self.wanted.interval;
-                self.skip(self.from);
+                let edge = self.edge_after(from);
+                from = if next >= edge {
+                    edge
+                } else {
+                    from + (next - from) / self.wanted.interval * self.wanted.interval
+                };
+                self.skip(from);
             }
-            self.due = self.from + self.wanted.interval;
+            (self.from, self.due) = (from, self.end_of(from));
         }
     }
 
@@ -148,8 +187,10 @@ impl Observation {
 
     fn close(&mut self, drive: &Drive, end: Time) {
         let span = (self.from, end);
+        let shown = self.shows(self.from);
+        let sink: &mut dyn Sink = if shown { &mut *self.sink } else { &mut Nowhere };
         if let Some(periods) = &mut self.periods {
-            periods.close(drive, span, &mut *self.sink);
+            periods.close(drive, span, sink);
         }
         if let Some(units) = &mut self.units {
             units.close(drive, span, &mut *self.sink);
@@ -186,7 +227,7 @@ impl Observation {
         if let Some(units) = &mut self.units {
             units.cut(at);
         }
-        (self.from, self.due) = (at, at + self.wanted.interval);
+        (self.from, self.due) = (at, self.end_of(at));
     }
 
     fn blocks(&mut self, drive: &Drive) {
@@ -230,7 +271,8 @@ impl Observation {
 
     fn requests(&mut self, drive: &mut Drive) {
         if let Some(rows) = drive.split_mut().and_then(|split| split.rows()) {
-            rows.iter().for_each(|row| self.sink.request(row));
+            let (from, to) = self.wanted.window;
+            rows.iter().filter(|row| (from..to).contains(&row.completion)).for_each(|row| self.sink.request(row));
             rows.clear();
         }
     }
@@ -242,9 +284,6 @@ impl Observation {
         if let Some(split) = drive.split_mut() {
             split.end_rows();
         }
-        if self.asked && drive.in_flight() == 0 {
-            drive.split_time(false);
-        }
         self.note_passages(drive, false);
         self.before(drive, now);
         if now > self.from && self.due < Time::MAX {
@@ -254,7 +293,23 @@ impl Observation {
             units.finish(now, &mut *self.sink);
         }
         self.blocks(drive);
+        // The last interval has the waits of its operations.
+        if self.asked && drive.in_flight() == 0 {
+            drive.split_time(false);
+        }
     }
+}
+
+/// Takes the rows that are not of the window.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn request(&mut self, _: &RequestRow) {}
+    fn interval(&mut self, _: &IntervalRow) {}
+    fn channel(&mut self, _: &UnitRow<ChannelTimes>) {}
+    fn die(&mut self, _: &UnitRow<DieTimes>) {}
+    fn plane(&mut self, _: &UnitRow<PlaneTimes>) {}
+    fn block(&mut self, _: &BlockRow) {}
 }
 
 /// Writes the blocks as they are.

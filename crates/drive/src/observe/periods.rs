@@ -4,7 +4,8 @@ use crate::drive::{Completion, Drive};
 use crate::metrics::QUANTILES;
 use crate::rows::{IntervalRow, Sink};
 use wordline_base::{Histogram, Op, Time};
-use wordline_firmware::Counters;
+use wordline_firmware::task::ByTask;
+use wordline_firmware::{Counters, PlaneUse, Waited};
 
 /// Sums of busy time over all dies, over all channels, and of the link's directions.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,6 +27,11 @@ impl Busy {
     }
 }
 
+/// How long operations have waited; nothing while no accounts are kept.
+fn waited(drive: &Drive) -> ByTask<Waited> {
+    drive.kernel().waited().copied().unwrap_or_default()
+}
+
 /// What happens in the current interval.
 #[derive(Clone, Debug)]
 pub(super) struct Periods {
@@ -38,6 +44,8 @@ pub(super) struct Periods {
     queue_area: u128,
     changed: Time,
     counters: Counters,
+    waited: ByTask<Waited>,
+    plane_use: PlaneUse,
     busy: Busy,
 }
 
@@ -52,6 +60,8 @@ impl Periods {
             queue_area: 0,
             changed: drive.now(),
             counters: *drive.kernel().counters(),
+            waited: waited(drive),
+            plane_use: drive.kernel().plane_use(),
             busy: Busy::at(drive, drive.now()),
         }
     }
@@ -69,6 +79,7 @@ impl Periods {
     /// The drive has begun to count anew.
     pub fn count_anew(&mut self, drive: &Drive, now: Time) {
         (self.counters, self.busy) = (*drive.kernel().counters(), Busy::at(drive, now));
+        (self.waited, self.plane_use) = (waited(drive), drive.kernel().plane_use());
     }
 
     /// A request got a slot.
@@ -90,7 +101,8 @@ impl Periods {
     /// The interval is over. One in which nothing happened has no row.
     pub fn close(&mut self, drive: &Drive, (start, end): (Time, Time), sink: &mut dyn Sink) {
         self.pass_time(end);
-        let (counters, busy) = (*drive.kernel().counters(), Busy::at(drive, end));
+        let (counters, busy, waited) = (*drive.kernel().counters(), Busy::at(drive, end), waited(drive));
+        let plane_use = drive.kernel().plane_use();
         let requests: [u64; 4] = std::array::from_fn(|op| self.latency[op].count());
         let ops = std::array::from_fn(|class| counters.ops[class] - self.counters.ops[class]);
         let dies = busy.dies - self.busy.dies;
@@ -120,6 +132,8 @@ impl Periods {
                 write_amplification: (host_units > 0).then(|| programs as f64 / host_pages),
                 moved_units: counters.moved_units() - self.counters.moved_units(),
                 map: counters.map_since(&self.counters),
+                waited: std::array::from_fn(|task| waited[task].mean_since(&self.waited[task])),
+                plane_utilisation: plane_use.since(&self.plane_use).share(geometry.planes_per_die),
                 dies_busy: dies as f64 / length / f64::from(geometry.dies()),
                 channels_busy: (busy.channels - self.busy.channels) as f64 / length / f64::from(geometry.channels),
                 standing: drive.kernel().standing(),
@@ -132,6 +146,6 @@ impl Periods {
         }
         self.bytes = [0; 4];
         (self.queue_max, self.queue_area) = (self.queue, 0);
-        (self.counters, self.busy) = (counters, busy);
+        (self.counters, self.busy, self.waited, self.plane_use) = (counters, busy, waited, plane_use);
     }
 }

@@ -89,10 +89,13 @@ impl Units {
             let start = match self.open.back() {
                 Some(last) if time < last.end => return self.open.partition_point(|open| open.end <= time),
                 Some(last) => last.end,
-                None => self.base + time.saturating_sub(self.base) / length * length,
+                None => {
+                    let base = self.edges().into_iter().filter(|&edge| edge <= time).fold(self.base, Time::max);
+                    base + time.saturating_sub(base) / length * length
+                }
             };
             let mut open = self.spare.pop().unwrap_or_default();
-            (open.start, open.end) = (start, start + length);
+            (open.start, open.end) = (start, self.end_of(start));
             let Geometry { channels, .. } = self.geometry;
             open.dies.resize(self.geometry.dies() as usize, DieTimes::default());
             open.planes.resize(self.geometry.planes() as usize, PlaneTimes::default());
@@ -104,12 +107,25 @@ impl Units {
     /// Ends an interval at `at`, which is now, and begins the next one there.
     pub fn cut(&mut self, at: Time) {
         self.base = at;
+        let end = self.end_of(at);
         match self.open.back_mut() {
             Some(last) if last.start < at => last.end = last.end.min(at),
             // It has just begun.
-            Some(last) => last.end = at + self.wanted.interval,
+            Some(last) => last.end = end,
             None => {}
         }
+    }
+
+    /// The edges of the window. An interval does not reach over one.
+    fn edges(&self) -> [Time; 2] {
+        let (from, to) = self.wanted.window;
+        [self.origin.saturating_add(from), self.origin.saturating_add(to)]
+    }
+
+    /// When an interval ends that starts at `start`.
+    fn end_of(&self, start: Time) -> Time {
+        let edge = self.edges().into_iter().find(|&edge| start < edge).unwrap_or(Time::MAX);
+        edge.min(start + self.wanted.interval)
     }
 
     /// Divides a span of time among its intervals.
@@ -250,9 +266,11 @@ impl Units {
         let Some(mut open) = self.open.pop_front() else { return };
         let start = open.start - self.origin;
         let end = open.end.min(now) - self.origin;
-        rows(self.wanted.channels, start, end, &mut open.channels, |row| sink.channel(row));
-        rows(self.wanted.dies, start, end, &mut open.dies, |row| sink.die(row));
-        rows(self.wanted.planes, start, end, &mut open.planes, |row| sink.plane(row));
+        let (from, to) = self.wanted.window;
+        let shown = (from..to).contains(&start);
+        rows(shown && self.wanted.channels, start, end, &mut open.channels, |row| sink.channel(row));
+        rows(shown && self.wanted.dies, start, end, &mut open.dies, |row| sink.die(row));
+        rows(shown && self.wanted.planes, start, end, &mut open.planes, |row| sink.plane(row));
         self.spare.push(open);
     }
 }

@@ -1,6 +1,6 @@
 //! Tables of runs: single requests against sums by hand, and whole runs against all other known figures.
 
-use crate::common::{drive, NS, US};
+use crate::common::{config, drive, NS, US};
 use serde_json::{json, Value};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,9 +9,11 @@ use wordline_drive::observe::{
     BlockRow, ChannelTimes, DieTimes, IntervalRow, Observation, PlaneTimes, RequestRow, Sink, UnitRow, Wanted,
 };
 use wordline_drive::parts::{About, Features, Part, PARTS};
+use wordline_drive::result::{self, document};
 use wordline_drive::run::{run, run_watched, Ended, Watch};
 use wordline_drive::Drive;
 use wordline_firmware::task::{Class, Task, Tasks};
+use wordline_firmware::{Waited, HOLDERS};
 use wordline_workload::{Load, LoadFile};
 
 const ALL: Wanted = Wanted {
@@ -23,6 +25,7 @@ const ALL: Wanted = Wanted {
     blocks: true,
     sample: 1,
     interval: 700 * US,
+    window: Wanted::NOTHING.window,
 };
 
 /// Rows of a run.
@@ -79,6 +82,17 @@ fn watched(drive: &mut Drive, jobs: &Value, wanted: Wanted, go_on: bool) -> (Row
     let ended = run_watched(drive, load, &mut |_| go_on, watch).expect("no rule is broken");
     observation.finish(drive);
     (Arc::into_inner(rows).expect("the observation is over").into_inner().expect("nobody failed"), ended)
+}
+
+/// The result of what the drive has done.
+fn document_of(text: &str, drive: &Drive) -> Value {
+    let config = config(text);
+    let parts = config.parts().expect("it was checked");
+    let load = json!({});
+    document(
+        drive,
+        &result::About { config: &config, parts: &parts, workload: &load, seed: 1, partial: false, precondition: None },
+    )
 }
 
 // -------------------------------------------------------------------------------------------------- single requests, by hand
@@ -164,6 +178,66 @@ fn reads_wait_for_the_die() {
     assert_eq!((third.arrival, third.submitted), (first.completion, first.completion));
     let waits = [(Part::WAIT_DIE_READ, 2 * die - first.completion)];
     assert_eq!(third.parts, parts(&[&flash[..], &waits].concat()));
+}
+
+#[test]
+fn the_waiting_of_operations_is_not_the_latency_of_requests() {
+    let text = format!("{TINY}\n    queue = {{ depth = 2 }}");
+    let mut drive = drive(&text, 1);
+    watched(&mut drive, &json!([job("w", "write", "16k", json!({"number_ios": 3}))]), ALL, true);
+    drive.split_time(true);
+    let long = Wanted { interval: 100_000 * US, ..ALL };
+    let reads = json!([job("r", "read", "16k", json!({"number_ios": 3, "iodepth": 3}))]);
+    let (rows, _) = watched(&mut drive, &reads, long, true);
+    let (die, first) = (50 * US + BUS_READ, rows.requests[0].completion);
+    // The first waits for nothing, the second from 120 ns on for the first, the third for the rest of the second's time.
+    let waits = u128::from((die - 120 * NS) + (2 * die - first));
+    let waited = drive.kernel().waited().expect("they are counted");
+    let mut held = [0; HOLDERS];
+    held[0] = waits;
+    assert_eq!(waited[Task::HOST.index()], Waited { operations: 3, held, free: 0 });
+    assert_eq!(waited[Task::GC.index()], Waited::default());
+    let [row] = &rows.intervals[..] else { panic!("one interval") };
+    assert_eq!(row.waited[Task::HOST.index()], Some(waits as f64 / 3.0));
+    assert_eq!(row.waited[Task::GC.index()], None);
+    let about = document_of(&text, &drive);
+    let of_host = &about["time_of"]["operations"]["host"];
+    let us = |time: u128| time as f64 / 3.0 / 1e6;
+    assert_eq!((of_host["count"].as_u64(), of_host["wait_us"].as_f64()), (Some(3), Some(us(waits))));
+    assert_eq!((of_host["wait_die_read_us"].as_f64(), of_host["wait_free_us"].as_f64()), (Some(us(waits)), Some(0.0)));
+    assert_eq!(about["time_of"]["operations"]["gc"]["wait_us"], Value::Null);
+}
+
+#[test]
+fn requests_of_a_page_wait_as_their_operations_do() {
+    let text = text("policy = \"none\"", "").replace("unit_kib = 4", "unit_kib = 16");
+    let mut drive = drive(&text, 1);
+    drive.split_time(true);
+    // What was never written is not read from flash.
+    let units = drive.logical_bytes() / 16_384;
+    watched(&mut drive, &json!([job("w", "write", "16k", json!({"number_ios": units}))]), ALL, true);
+    let more = json!({"iodepth": 12, "number_ios": 3_000, "norandommap": true});
+    let jobs = json!([job("mix", "randrw", "16k", more)]);
+    let (rows, _) = watched(&mut drive, &jobs, ALL, true);
+    let waited = *drive.kernel().waited().expect("they are counted");
+    let of_host = &waited[Task::HOST.index()];
+    let parts = |parts: &[Part]| -> u128 {
+        rows.requests.iter().flat_map(|row| parts.iter().map(|part| u128::from(row.parts[part.index()]))).sum()
+    };
+    assert_eq!(of_host.operations, rows.requests.len() as u64);
+    assert_eq!(of_host.held[0], parts(&[Part::WAIT_DIE_READ]));
+    assert_eq!(of_host.held[1], parts(&[Part::WAIT_DIE_WRITE]));
+    let by_gc = of_host.held[1 + Task::GC.index()];
+    assert_eq!(by_gc, parts(&[Part::wait_die(Task::GC)]));
+    assert_eq!(of_host.free, parts(&[Part::WAIT_SPACE]));
+    assert!(by_gc > 0, "there was GC, and it was in the way");
+    let counters = drive.kernel().counters();
+    let of_gc = Task::GC.classes().map(|class| counters.ops[class.index()]).sum::<u64>();
+    assert_eq!(waited[Task::GC.index()].operations, of_gc);
+    // By the intervals, too: a mean for each, of as many operations as began there.
+    let sum: f64 =
+        rows.intervals.iter().filter_map(|row| Some(row.waited[0]? * (row.ops[0] + row.ops[1]) as f64)).sum();
+    assert!((sum - of_host.sum() as f64).abs() < 1e-9 * sum, "{sum} of {of_host:?}");
 }
 
 #[test]
@@ -315,6 +389,43 @@ fn tables_agree_with_the_results() {
         units_agree(name, &seen, &rows);
         intervals_agree(name, &seen, &rows);
         blocks_agree(name, &seen, &rows);
+    }
+}
+
+#[test]
+fn a_window_has_its_rows_of_the_whole_run_and_no_others() {
+    for (name, text) in drives() {
+        let (whole, _) = watched(&mut drive(&text, 1), &mixed(), ALL, true);
+        // On the edges of intervals: the same rows.
+        let window = (15 * ALL.interval, 40 * ALL.interval);
+        let (rows, _) = watched(&mut drive(&text, 1), &mixed(), Wanted { window, ..ALL }, true);
+        let shown = |time: Time| window.0 <= time && time < window.1;
+        let requests: Vec<_> = whole.requests.iter().filter(|row| shown(row.completion)).copied().collect();
+        assert!(!requests.is_empty() && requests == rows.requests, "{name}");
+        let intervals: Vec<_> = whole.intervals.iter().filter(|row| shown(row.start)).cloned().collect();
+        assert_eq!(intervals, rows.intervals, "{name}");
+        assert_eq!((rows.intervals.len(), rows.intervals[0].start), (25, window.0), "{name}");
+        let dies: Vec<_> = whole.dies.iter().filter(|row| shown(row.start)).copied().collect();
+        assert_eq!(dies, rows.dies, "{name}");
+        assert!(whole.channels.iter().filter(|row| shown(row.start)).eq(&rows.channels), "{name}");
+        assert!(whole.planes.iter().filter(|row| shown(row.start)).eq(&rows.planes), "{name}");
+        assert_eq!(whole.blocks, rows.blocks, "{name}");
+        // Anywhere else, with finer intervals: the first begins and the last ends with it.
+        let window = (10_000 * US + 77 * NS, 20_000 * US + 5 * NS);
+        let fine = Wanted { window, interval: 90 * US, ..ALL };
+        let (rows, _) = watched(&mut drive(&text, 1), &mixed(), fine, true);
+        let (first, last) = (&rows.intervals[0], rows.intervals.last().expect("there are some"));
+        assert_eq!((first.start, last.end), window, "{name}");
+        let counted = rows.intervals.iter().flat_map(|row| row.requests).sum::<u64>();
+        let within = |time: Time| window.0 <= time && time < window.1;
+        let requests = whole.requests.iter().filter(|row| within(row.completion));
+        assert!(requests.clone().eq(&rows.requests), "{name}");
+        assert_eq!(counted, requests.count() as u64, "{name}");
+        assert!(rows.dies.iter().all(|row| within(row.start) && row.end <= window.1), "{name}");
+        let alone = Wanted { channels: false, dies: false, planes: false, requests: false, ..fine };
+        let (only, _) = watched(&mut drive(&text, 1), &mixed(), alone, true);
+        assert_eq!(only.intervals, rows.intervals, "{name}: also without the tables of units");
+        assert!(only.requests.is_empty() && only.dies.is_empty(), "{name}");
     }
 }
 

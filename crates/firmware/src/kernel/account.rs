@@ -6,9 +6,10 @@
 
 use super::drain::{Drain, DRAINS};
 use super::history::{History, Served, HOLDERS};
+use super::waits::Waited;
 use super::Kernel;
 use crate::ops::FlashOp;
-use crate::task::Class;
+use crate::task::{ByTask, Class, TASKS};
 use wordline_base::Time;
 use wordline_flash::{Geometry, Spent, Tally};
 
@@ -116,6 +117,8 @@ pub(super) struct Accounts {
     ways: Vec<Way>,
     /// Causes of waits of the units in the write buffer.
     pub drain: Drain,
+    /// Waits of operations.
+    pub waited: ByTask<Waited>,
 }
 
 impl Accounts {
@@ -126,6 +129,7 @@ impl Accounts {
             histories: vec![History::new(now); geometry.dies() as usize],
             ways: vec![Way::default(); requests],
             drain: Drain::new(requests, geometry.channels, geometry.dies_per_channel()),
+            waited: [Waited::default(); TASKS],
         }
     }
 
@@ -139,6 +143,12 @@ impl Accounts {
             history.take(now, class, served);
             self.drain.take(lane, class, now);
         }
+    }
+
+    /// A command that a lane has just begun carries an operation of a class that was ready at `ready`.
+    pub fn wait(&mut self, lane: u32, class: Class, ready: Time, now: Time) {
+        let history = &self.histories[lane as usize % self.histories.len()];
+        self.waited[class.task().index()].add(history, ready, now);
     }
 
     /// A die has nothing more to do.

@@ -144,6 +144,12 @@ impl PlaneUse {
         self.planes += planes;
     }
 
+    /// What has come since.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self { dies: self.dies - before.dies, planes: self.planes - before.planes }
+    }
+
     /// Busy planes over all planes of these dies; none without GC.
     #[must_use]
     pub fn share(&self, planes_per_die: u32) -> Option<f64> {

@@ -80,6 +80,11 @@ impl History {
         Self { start, ..Self::default() }
     }
 
+    /// When it begins.
+    pub const fn start(&self) -> Time {
+        self.start
+    }
+
     /// Somebody takes the die, who may have it already: in cache mode one command follows the other.
     #[inline]
     pub fn take(&mut self, now: Time, class: Class, served: Served) {

@@ -78,6 +78,7 @@ mod together;
 mod transactions;
 mod turns;
 mod upkeep;
+mod waits;
 mod wishes;
 mod witness;
 
@@ -143,6 +144,7 @@ pub use retire::FACTORY_BAD;
 pub use schedule::Preview;
 pub use standing::Standing;
 pub use transactions::{Kinds, TransactionCounts};
+pub use waits::Waited;
 pub use wishes::Wished;
 use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
@@ -530,6 +532,7 @@ impl Kernel {
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
         self.plane_use = PlaneUse::default();
+        self.reset_waited();
         if let Some(transactions) = &mut self.transactions {
             transactions.reset(self.now);
         }

@@ -98,6 +98,17 @@ fn served_by(slab: &Slab, class: Class, pages: &[u32]) -> Served {
     Served { first: slab.get(first).owner, last: last.owner }
 }
 
+/// When the last of the data of a page came, or a read or erase was ready.
+fn ready_since(slab: &Slab, page: u32) -> Time {
+    let mut op = slab.get(page);
+    let mut ready = op.ready;
+    while op.next != NONE {
+        op = slab.get(op.next);
+        ready = ready.max(op.ready);
+    }
+    ready
+}
+
 impl Kernel {
     /// Starts or stops recording flash activity with its purpose.
     pub fn record(&mut self, wants: Noting) {
@@ -111,7 +122,10 @@ impl Kernel {
         let notes = self.notes.get_or_insert_with(Box::default);
         // A drive at rest has nothing under way whose account would be lost.
         if wants.accounts != notes.wants.accounts || self.slab.live() == 0 {
+            let waited = notes.accounts.take().map(|accounts| accounts.waited);
             notes.accounts = (wants.accounts > 0).then(|| Accounts::new(wants.accounts as usize, geometry, self.now));
+            // What was counted stays counted.
+            notes.accounts.iter_mut().for_each(|accounts| accounts.waited = waited.unwrap_or_default());
         }
         notes.wants = wants;
         self.find_ways();
@@ -206,8 +220,11 @@ impl Kernel {
             accounts.begin(lane, class, served_by(&self.slab, class, &pages[..usize::from(count)]), self.now);
             tally = self.flash.tally(lane);
         }
-        for &page in pages.iter().take(usize::from(count)).filter(|_| class.is_host() || mixed) {
+        for &page in pages.iter().take(usize::from(count)) {
             let class = if mixed { self.slab.get(page).class.counted() } else { class };
+            if let Some(accounts) = &mut notes.accounts {
+                accounts.wait(lane, class, ready_since(&self.slab, page), self.now);
+            }
             if !class.is_host() {
                 continue;
             }

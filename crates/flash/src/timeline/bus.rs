@@ -84,12 +84,13 @@ impl Bus {
             args.push(("bytes", Arg::Uint(u64::from(one.bytes))));
         }
         args.push(("waited_ps", Arg::Uint(one.start - one.ready)));
-        pen.slice(self.track, one.start, one.end, &Event { name: one.segment.spec().name, flows: &[], args: &args });
+        let whole = Event { name: one.segment.spec().name, args: &args, group: one.task, ..Event::default() };
+        pen.slice(self.track, one.start, one.end, &whole);
         let data = one.end - one.start - timing.on_bus(one.segment, 0);
         let package = self.packages[one.package as usize];
         let args = [("command", Arg::Uint(one.command)), ("die", Arg::Uint(u64::from(one.die)))];
         cut(one.segment, timing, data, one.start, &mut |name, start, end| {
-            pen.slice(package, start, end, &Event { name, flows: &[], args: &args });
+            pen.slice(package, start, end, &Event { name, args: &args, group: one.task, ..Event::default() });
         });
     }
 }

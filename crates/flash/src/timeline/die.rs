@@ -69,7 +69,8 @@ impl Piece {
         args.push(("waited_ps", Arg::Uint(self.waited)));
         let flows = self.service.iter().flat_map(|service| &service.flows);
         let flows: Vec<Flow> = flows.map(|&flow| Flow::Through(flow)).collect();
-        pen.slice(track, self.start, self.end, &Event { name: &self.name(), flows: &flows, args: &args });
+        let group = self.service.as_ref().map(|service| service.task);
+        pen.slice(track, self.start, self.end, &Event { name: &self.name(), flows: &flows, args: &args, group });
     }
 }
 

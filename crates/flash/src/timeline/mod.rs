@@ -13,6 +13,9 @@
 //! it lies between them. In cache mode a command is not over when the next one begins: its slice on the die ends there, and what is
 //! left of it (data out, or the cells that are written) lies on a track of its own, the *command before*. So no track overlaps.
 //!
+//! Slices of a command, on its die, its planes and the buses, are in the group of its task, so that the viewer draws what each task does in
+//! one colour. Requests are not: reads and writes of the host are told apart by their names.
+//!
 //! Flows lead from a request to every piece of every command that serves it. A slice that reaches beyond the window is cut there, and says
 //! from when to when it really lasted.
 
@@ -241,7 +244,8 @@ impl Picture {
                 continue;
             }
             plane.until = entry.end;
-            self.pen.slice(plane.track, start, entry.end, &Event { name: stage_name(stage), flows: &[], args });
+            let event = Event { name: stage_name(stage), args, group: task, ..Event::default() };
+            self.pen.slice(plane.track, start, entry.end, &event);
         }
     }
 }

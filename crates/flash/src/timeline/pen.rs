@@ -143,7 +143,8 @@ impl Pen {
         if let Some((time, cut)) = &self.cut {
             let reason = cut.reason();
             let args = [("reason", Arg::Text(&reason))];
-            let marked = self.timeline.instant(self.root, *time, &Event { name: "cut here", flows: &[], args: &args });
+            let marked =
+                self.timeline.instant(self.root, *time, &Event { name: "cut here", args: &args, ..Event::default() });
             self.note(marked);
         }
         if let Some(error) = self.error {

@@ -95,7 +95,7 @@ impl Slots {
         if !done {
             args.push(("done", Arg::Bool(false)));
         }
-        pen.slice(track, *start, end, &Event { name: request.op.name(), flows: &flows, args: &args });
+        pen.slice(track, *start, end, &Event { name: request.op.name(), flows: &flows, args: &args, group: None });
     }
 
     fn track(&mut self, pen: &mut Pen, slot: u32) -> Option<TrackId> {

@@ -175,7 +175,43 @@ pub(super) fn time_of() -> Vec<ResultKey> {
             "For each part that occurs, the time that the requests of each class spent on it.",
         ),
     ]);
+    keys.extend(waits());
     keys
+}
+
+/// How long flash operations waited.
+fn waits() -> [ResultKey; 4] {
+    let (all, background) = (names(Task::all()), names(Tasks::ALL.background()));
+    [
+        key(
+            &format!("time_of.operations.{{{all}}}.count"),
+            "operations",
+            "Page reads, page programs and block erases of each task whose commands began; a copyback counts once. Operations \
+             that read or write the mapping table or parity count for their task.",
+        ),
+        key(
+            &format!("time_of.operations.{{{all}}}.wait_us"),
+            "µs",
+            "How long these operations waited on average, from being ready (a program: from the arrival of the last of its data) \
+             to the start of their command; `null` without any. It is the sum of the keys below. Waiting for the bus comes after \
+             that start, and computing time and reads of the mapping table before it. Unlike the parts of a request's latency, it covers all \
+             operations of the task.",
+        )
+        .or_null(),
+        key(
+            &format!("time_of.operations.{{{all}}}.wait_die_{{read,write,{background}}}_us"),
+            "µs",
+            "The part of it in which a command for host reads, host writes or a background task held their die.",
+        )
+        .or_null(),
+        key(
+            &format!("time_of.operations.{{{all}}}.wait_free_us"),
+            "µs",
+            "The part of it in which no command held their die: they waited for a page, for more data, for their turn, or for \
+             the commit stage to send them.",
+        )
+        .or_null(),
+    ]
 }
 
 pub(super) fn over_time() -> Vec<ResultKey> {
