@@ -29,6 +29,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 LONGEST = [
+    "costs",
     "studies_kept",
     "task_pages",
     "redundancy",

@@ -22,8 +22,9 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or "target")
 PROGRAM = Path(os.environ.get("WORDLINE_BENCH") or ROOT / TARGET / "release" / "wordline-bench")
 RECORDED = json.loads((ROOT / "benches" / "recorded.json").read_text())
 CASES = list(RECORDED["cases"])
-QUICK = ["read", "sequential"]
-"""Cases whose instructions are counted in every test; the others take minutes."""
+QUICK = ["read", "sequential", "write", "write-4k-map", "mix", "read-debit", "trace"]
+"""Cases whose instructions are counted in every test, within 50 seconds of one core: one at least of reads, writes with
+GC, mixes, an arbiter and replay. The others are variants of these, and take minutes."""
 
 MARGIN = 0.05
 OTHER_COMPILER = 0.15

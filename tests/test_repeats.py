@@ -7,6 +7,7 @@ import json
 import os
 import random
 import statistics
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -96,8 +97,6 @@ def test_python_gives_what_the_command_gives(wordline: Run, drive: Path) -> None
     assert package.run(drive, load, seed=7, repeat=3)["repeats"] == told
     with pytest.raises(package.InputError, match="repeat: 1 is no number of runs"):
         package.run(drive, load, repeat=1)
-    with pytest.raises(TypeError, match="fork a Drive"):
-        package.run(package.Drive(drive), load, repeat=2)
 
 
 def test_tables_and_fio_are_of_the_first_seed(wordline: Run, drive: Path) -> None:
@@ -128,6 +127,59 @@ def test_from_a_snapshot_only_the_load_varies(wordline: Run, drive: Path) -> Non
     result, text = command(wordline, drive, "--from", "aged.snap", "--repeat", "2")
     assert result["repeats"]["distinct"] == 2
     assert "Each run started from the same preconditioned drive." in text
+
+
+# With an order of its own in each plane, and with victims by lot: what a seed decides beyond the workload.
+CHANCE = ("--set", "victim.policy=random", "--set", "free_block.policy=fifo")
+
+
+@pytest.mark.parametrize("sets", [(), CHANCE], ids=["as saved", "other policies"])
+def test_repeats_from_a_snapshot_are_the_runs_of_their_seeds(
+    wordline: Run, drive: Path, sets: tuple[str, ...]
+) -> None:
+    """Also that of the seed of the snapshot, which goes on exactly where it was saved, and is not the first here."""
+    assert wordline("precondition", drive, "--seed", "8", "-o", "aged.snap").returncode == 0
+    start = ("--from", "aged.snap", *sets)
+    singles = [command(wordline, drive, *start, "--seed", str(seed))[0] for seed in (7, 8, 9)]
+    result = command(wordline, drive, *start, "--seed", "7", "--repeat", "3")[0]
+    assert result["repeats"]["digests"] == [single["digest"] for single in singles]
+    clocks = {"cpu_s": 0, "precondition_cpu_s": 0}
+    assert {**result, **clocks, "repeats": 0} == {**singles[0], **clocks, "repeats": 0}
+
+
+def test_repeats_read_their_snapshot_once(wordline: Run, drive: Path) -> None:
+    """A pipe can be read only once: who opens it again waits for ever."""
+    assert wordline("precondition", drive, "-o", "aged.snap").returncode == 0
+    (drive.parent / "writes.toml").write_text(WRITES)
+    load = package.Workload.read(drive.parent / "writes.toml")
+    expected = package.run(drive, load, repeat=3, snapshot=drive.parent / "aged.snap")["repeats"]
+    pipe = drive.parent / "pipe.snap"
+    os.mkfifo(pipe)
+    whole = (drive.parent / "aged.snap").read_bytes()
+    writer = threading.Thread(target=pipe.write_bytes, args=(whole,), daemon=True)
+    writer.start()
+    ran = wordline(
+        "run", drive, "writes.toml", "--from", pipe, "--repeat", "3", "--json", "run.json", timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert parsed((drive.parent / "run.json").read_text())["repeats"] == expected
+
+
+def test_repeats_of_a_drive_are_runs_of_its_forks(drive: Path, tmp_path: Path) -> None:
+    load = package.Workload.text(WRITES)
+    aged = package.Drive(drive, {"victim.policy": "random"}, seed=5)
+    aged.precondition(fill=True, overwrites=0.2)
+    singles = [aged.fork().run(load, seed=seed) for seed in (7, 8, 9)]
+    before = aged.state
+    result = package.run(aged, load, seed=7, repeat=3, tables="requests", out=tmp_path / "t")
+    assert aged.state == before, "the drive stays as it is"
+    assert result["repeats"]["digests"] == [single["digest"] for single in singles]
+    assert result["digest"] == singles[0]["digest"]
+    assert result.table("requests").count_rows() == result["requests"]
+    assert repeats.varied(result) == "Each run started from a fork of the same drive."
+    assert aged.run(load, repeat=2)["repeats"]["seeds"] == [5, 6]
+    with pytest.raises(package.InputError, match="repeat: 1 is no number of runs"):
+        aged.run(load, repeat=1)
 
 
 def test_wrong_repeats_are_refused(wordline: Run, drive: Path) -> None:

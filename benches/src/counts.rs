@@ -46,27 +46,45 @@ pub fn of(case: &Case, with_instructions: bool) -> Option<Counts> {
     difference(&short?, &long?)
 }
 
-/// Instructions and events a request between two runs of this program, which differ in length.
-pub fn between(short: &[&str], long: &[&str]) -> Option<Counts> {
-    let valgrind = has_valgrind();
-    difference(&run(short, valgrind)?, &run(long, valgrind)?)
+/// Instructions a request between two runs of this program, which differ in length; None without valgrind.
+pub fn between(short: &[&str], long: &[&str]) -> Option<f64> {
+    instructions(&run(short, true)?, &run(long, true)?)
+}
+
+/// As [`between`], of some functions alone with all that they call; none of them calls another. `*` stands for any part of a name.
+pub fn within(functions: &[&str], short: &[&str], long: &[&str]) -> Option<f64> {
+    let mut valgrind = vec!["--tool=callgrind".to_owned(), "--callgrind-out-file=/dev/null".to_owned()];
+    valgrind.extend(functions.iter().map(|function| format!("--toggle-collect={function}")));
+    instructions(&run_in(Some(&valgrind), short)?, &run_in(Some(&valgrind), long)?)
 }
 
 fn difference(short: &Run, long: &Run) -> Option<Counts> {
-    let work = long.work - short.work;
-    let instructions = long.instructions.zip(short.instructions).map(|(long, short)| (long - short) / work);
-    Some(Counts { instructions, events: (long.events - short.events) / work })
+    let events = (long.events - short.events) / (long.work - short.work);
+    Some(Counts { instructions: instructions(short, long), events })
+}
+
+fn instructions(short: &Run, long: &Run) -> Option<f64> {
+    let more = long.instructions.zip(short.instructions).map(|(long, short)| long - short);
+    more.map(|more| more / (long.work - short.work))
 }
 
 fn run(arguments: &[&str], with_instructions: bool) -> Option<Run> {
+    let all = ["--tool=cachegrind", "--cache-sim=no", "--branch-sim=no", "--cachegrind-out-file=/dev/null"];
+    let all = all.map(str::to_owned);
+    run_in(with_instructions.then_some(&all[..]), arguments)
+}
+
+/// Runs this program, under valgrind if it has options.
+fn run_in(valgrind: Option<&[String]>, arguments: &[&str]) -> Option<Run> {
     let program = std::env::current_exe().ok()?;
-    let mut command = if with_instructions {
-        let mut command = Command::new("valgrind");
-        command.args(["--tool=cachegrind", "--cache-sim=no", "--branch-sim=no", "--cachegrind-out-file=/dev/null"]);
-        command.arg(program);
-        command
-    } else {
-        Command::new(program)
+    let with_instructions = valgrind.is_some();
+    let mut command = match valgrind {
+        Some(options) => {
+            let mut command = Command::new("valgrind");
+            command.args(options).arg(program);
+            command
+        }
+        None => Command::new(program),
     };
     let output = command.args(arguments).output().ok()?;
     let result: Value = serde_json::from_slice(&output.stdout).ok()?;

@@ -1,7 +1,8 @@
 //! How the cost of a request grows: with the size of the drive, its dies, the depth of the queue, and with what else a run may do.
 //!
 //! Times are CPU nanoseconds a request, the least of several stretches, so that a busy machine disturbs little. Every point has a
-//! process of its own. Instructions are the difference of two runs of different length, as for the cases.
+//! process of its own. Instructions are the difference of two runs of different length, as for the cases,
+//! and so are those that the ends of intervals take of them: these are few for a request of a long run, and many for one of a short run.
 
 use crate::counts;
 use crate::measure::{grouped, peak_mib, report_of, timed};
@@ -66,6 +67,12 @@ impl Point {
         }
     }
 
+    /// Overwrites of the two runs between which their instructions are counted, as many as are timed; none of a drive that takes long
+    /// to fill under valgrind.
+    fn counted_overwrites(&self) -> Option<[u64; 2]> {
+        (self.gib <= 16 && self.extra == Extra::Nothing).then_some([1, 1 + OVERWRITES])
+    }
+
     /// True if another point is measured with the same drive and the same load.
     fn is_like(&self, other: &Self) -> bool {
         let parts = |it: &Self| (it.gib, it.dies, it.depth, it.extra);
@@ -99,9 +106,11 @@ const READS: u64 = 200_000;
 /// All stretches together take less than the spare space of the smallest drive, so that no GC runs.
 const OVERWRITES: u64 = 30_000;
 const MIXED: u64 = 100_000;
-/// Reads of the longer run in which instructions are counted, and the MiB that they read.
-const COUNTED: f64 = 100_000.0;
+/// Reads of the two runs between which instructions are counted, and the MiB that they read.
+const COUNTED: [u64; 2] = [50_000, 100_000];
 const COUNTED_MIB: u64 = 256;
+/// What an end of an interval or of the run costs: activity and block map take their sums, and become text.
+const ENDS: [&str; 2] = ["wordline_drive::drive::measuring::*::look", "wordline_drive::drive::reading::Reading::of"];
 
 fn find(name: &str) -> Option<&'static Point> {
     POINTS.iter().find(|point| point.name == name)
@@ -218,22 +227,41 @@ fn times(point: &Point) -> Value {
     row
 }
 
-/// One run of which instructions are counted, on a drive that is filled only where it is read, so that any size is counted in
-/// seconds. Whatever share of the length is read, as much is written; what is done besides, is done in the reads alone.
-fn counted(point: &Point, share: f64) -> Value {
+/// Reads of which instructions are counted, on a drive that is filled only where it is read, so that any size is counted in seconds.
+/// What is done besides, is done in the reads alone.
+fn counted_reads(point: &Point, count: u64) -> Value {
     let mut drive = drive(point);
     let plain = Point { extra: Extra::Nothing, depth: 32, ..*point };
     go(&plain, &mut drive, "write", Some(COUNTED_MIB), COUNTED_MIB * 64, 1);
-    let count = (COUNTED * share) as u64 / point.scale();
     go(point, &mut drive, "randread", Some(COUNTED_MIB), count, 1);
     assert_eq!(drive.kernel().counters().reads(), count, "all that is read was written");
+    let (reading, metrics) = (drive.reading(), &drive.metrics);
+    let lasted = (metrics.end - metrics.start) as f64;
+    let (held, waited) = reading.dies_held;
+    let extra = json!({
+        "dies_held": held as f64 / lasted / f64::from(point.dies),
+        "bus_wait_ns": waited as f64 / 1e3 / count as f64,
+        "link_used": reading.link[1] as f64 / lasted,
+    });
+    report_of(&drive, count as f64, 0.0, 0.0, extra)
+}
+
+/// Overwrites of which instructions are counted: the first stretch of those that are timed.
+fn counted_overwrites(point: &Point, count: u64) -> Value {
+    let mut drive = drive(point);
+    prepare(&mut drive, true, 0.0);
+    go(point, &mut drive, "randwrite", None, count, 1);
     report_of(&drive, count as f64, 0.0, 0.0, json!({}))
 }
 
-/// Measures one point in this process: times, or with a share of the usual length what is counted in one run.
-pub fn one(name: &str, share: Option<f64>) -> Option<Value> {
+/// Measures one point in this process: times, or what is counted of so many reads, or overwrites.
+pub fn one(name: &str, counted: Option<(bool, u64)>) -> Option<Value> {
     let point = find(name)?;
-    Some(share.map_or_else(|| times(point), |share| counted(point, share)))
+    Some(match counted {
+        None => times(point),
+        Some((false, count)) => counted_reads(point, count),
+        Some((true, count)) => counted_overwrites(point, count),
+    })
 }
 
 /// MiB of memory that the maps of the drive take once it is filled, with a quarter more for all else.
@@ -289,8 +317,20 @@ pub fn table(measure: impl Fn(&[&str]) -> Option<Value>) -> Option<Value> {
 
 fn measured(point: &Point, measure: impl Fn(&[&str]) -> Option<Value>) -> Option<Value> {
     let mut row = measure(&["--point", point.name])?;
-    let of = |share| ["--point", point.name, "--small", share];
-    row["read_instructions"] = json!(counts::between(&of("0.5"), &of("1.0"))?.instructions);
+    let reads = COUNTED.map(|count| (count / point.scale()).to_string());
+    if point.extra == Extra::Nothing {
+        row["state"] = measure(&["--point", point.name, "--reads", &reads[1]])?["extra"].take();
+    }
+    if counts::has_valgrind() {
+        let overwrites = point.counted_overwrites().map(|counts| counts.map(|count| count.to_string()));
+        let loads = [("read", "--reads", Some(reads)), ("overwrite", "--overwrites", overwrites)];
+        for (load, how, lengths) in loads {
+            let Some(lengths) = lengths else { continue };
+            let [short, long] = lengths.each_ref().map(|length| ["--point", point.name, how, length]);
+            row[format!("{load}_instructions")] = json!(counts::between(&short, &long)?);
+            row[format!("{load}_ends")] = json!(counts::within(&ENDS, &short, &long)?);
+        }
+    }
     Some(row)
 }
 
@@ -321,53 +361,136 @@ fn print_row(name: &str, row: &Value, which: &str) {
     );
 }
 
-/// Prints what explains a slope, with the figures of this run. What takes the instructions was found by comparing profiles of both ends
-/// by function (callgrind on `--point NAME --small SHARE`).
+/// Prints what explains a slope, with the figures of this run.
 fn explain(axis: Axis, rows: &[Value]) {
     let of_axis: Vec<&str> = POINTS.iter().filter(|point| point.axis == axis).map(|point| point.name).collect();
-    let mut here = rows.iter().filter(|row| of_axis.iter().any(|name| row["name"] == *name));
-    let Some(first) = here.next() else { return };
-    let rest: Vec<&Value> = here.collect();
-    let Some(last) = rest.last() else { return };
-    let ends =
-        format!("{} to {}", first["name"].as_str().unwrap_or_default(), last["name"].as_str().unwrap_or_default());
-    let slope = |from: &Value, to: &Value, key: &str| match (from[key].as_f64(), to[key].as_f64()) {
+    let here: Vec<&Value> = rows.iter().filter(|row| of_axis.iter().any(|name| row["name"] == *name)).collect();
+    for sentence in explanation(axis, &here) {
+        println!("    {sentence}");
+    }
+}
+
+/// How much a figure grew from one point to another.
+fn slope(from: &Value, to: &Value, key: &str) -> String {
+    match (from[key].as_f64(), to[key].as_f64()) {
         (Some(from), Some(to)) => format!("{:+.0} %", (to / from - 1.0) * 100.0),
         _ => "not counted".to_owned(),
-    };
+    }
+}
+
+/// What explains a slope, in sentences: all figures are those of the rows.
+fn explanation(axis: Axis, rows: &[&Value]) -> Vec<String> {
+    let [first, rest @ ..] = rows else { return Vec::new() };
+    let Some(last) = rest.last() else { return Vec::new() };
+    let name = |row: &Value| row["name"].as_str().unwrap_or_default().to_owned();
     let (time, instructions) = (slope(first, last, "read_ns"), slope(first, last, "read_instructions"));
     let overwrite = slope(first, last, "overwrite_ns");
+    let ends = format!("{} to {}", name(first), name(last));
     match axis {
         Axis::Size => {
             let near = last["near_read_ns"].as_f64().zip(first["read_ns"].as_f64());
             let near = near.map_or("-".to_owned(), |(near, first)| format!("{:+.0} %", (near / first - 1.0) * 100.0));
-            println!(
-                "    {ends}: time of a read {time}, of an overwrite {overwrite}, instructions {instructions}. The same work waits for memory: the\n    \
-                 maps outgrow the caches of the processor and of its page table. If only {NEAR} GB of the largest are read: {near}."
-            );
+            vec![
+                format!("{ends}: time of a read {time}, of an overwrite {overwrite}, instructions {instructions}. The same work waits for memory: the"),
+                format!("maps outgrow the caches of the processor and of its page table. If only {NEAR} GB of the largest are read: {near}."),
+            ]
         }
-        Axis::Dies => println!(
-            "    {ends}: time of a read {time}, of an overwrite {overwrite}, instructions {instructions}. The heap of pending events is deeper, and\n    \
-             the busy time of every die is taken at the end of each interval of the run, of which longer runs have few more. The rest of the\n    \
-             time is memory: the state of dies and of open blocks. GC has more planes, so fewer blocks in each to choose from."
-        ),
-        Axis::Depth => println!(
-            "    {ends}: time of a read {time}, instructions {instructions}. At depth 1 the heap of pending events is all but empty; with more in\n    \
-             flight it is deeper, up to one event for each die, and latencies reach back over more intervals. An overwrite {overwrite}, with as many events: not explained."
-        ),
-        Axis::Extra => {
-            for row in rest {
-                let name = row["name"].as_str().unwrap_or_default();
-                let why = match name {
-                    "shadow" => "each page read, and each moved, is compared with two tables of versions",
-                    "tables" => "a row a request, with the account of its latency; a second thread packs the rows, whose time is counted too",
-                    "timeline" => "every stage of a command is a slice that is written to the file at once",
-                    _ => continue,
-                };
-                let (time, mix) = (slope(first, row, "read_ns"), slope(first, row, "mix_ns"));
-                let instructions = slope(first, row, "read_instructions");
-                println!("    {name}: time of a read {time}, of the mix {mix}, instructions {instructions}: {why}.");
+        Axis::Dies | Axis::Depth => {
+            let mut told = vec![format!("{ends}: time of a read {time}, of an overwrite {overwrite}.")];
+            told.extend(["read", "overwrite"].iter().filter_map(|load| shares(load, rows)));
+            if told.len() > 1 {
+                told.push(
+                    "An end looks at every die, and at a moment of the block map at every block; the report of the run has them all. Their number has a limit,"
+                        .to_owned(),
+                );
+                told.push("beyond which they grow longer instead: a longer run has few more, and the slower a request, the more there are for each.".to_owned());
             }
+            told.extend(states(rows));
+            told
         }
+        Axis::Extra => rest.iter().filter_map(|row| besides(first, row)).collect(),
+    }
+}
+
+/// The instructions of a load at each point: of the ends of intervals, and of the requests themselves.
+fn shares(load: &str, rows: &[&Value]) -> Option<String> {
+    let of = |row: &&Value| {
+        let all = row[format!("{load}_instructions")].as_f64()?;
+        let ends = row[format!("{load}_ends")].as_f64()?;
+        Some((all - ends, ends))
+    };
+    let counted: Vec<(f64, f64)> = rows.iter().map(of).collect::<Option<_>>()?;
+    let list = |figures: Vec<f64>| figures.iter().map(|figure| format!("{figure:.0}")).collect::<Vec<_>>().join(", ");
+    let (own, ends) = counted.into_iter().unzip();
+    Some(format!(
+        "instructions of the {load} itself {}; of the ends of intervals and of the run {}",
+        list(own),
+        list(ends)
+    ))
+}
+
+/// What the reads met at each point.
+fn states(rows: &[&Value]) -> Option<String> {
+    let list = |key: &str, scale: f64| {
+        let figures = rows.iter().map(|row| row["state"][key].as_f64().map(|value| format!("{:.0}", value * scale)));
+        figures.collect::<Option<Vec<_>>>().map(|figures| figures.join(", "))
+    };
+    Some(format!(
+        "The reads meanwhile: dies are held {} % of the time, the link to the host {} %, and a command waits {} ns for its bus.",
+        list("dies_held", 100.0)?,
+        list("link_used", 100.0)?,
+        list("bus_wait_ns", 1.0)?,
+    ))
+}
+
+/// What something that a run does besides costs.
+fn besides(plain: &Value, row: &Value) -> Option<String> {
+    let name = row["name"].as_str()?;
+    let why = match name {
+        "shadow" => "each page read, and each moved, is compared with two tables of versions",
+        "tables" => "a row a request, with the account of its latency; a second thread packs the rows, whose time is counted too",
+        "timeline" => "every stage of a command is a slice that is written to the file at once",
+        _ => return None,
+    };
+    let (time, mix) = (slope(plain, row, "read_ns"), slope(plain, row, "mix_ns"));
+    let instructions = slope(plain, row, "read_instructions");
+    Some(format!("{name}: time of a read {time}, of the mix {mix}, instructions {instructions}: {why}."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, instructions: f64, ends: f64) -> Value {
+        json!({"name": name, "read_ns": 100.0, "overwrite_ns": 200.0, "read_instructions": instructions, "read_ends": ends,
+            "state": {"dies_held": 0.5, "link_used": 1.0, "bus_wait_ns": 12.4}})
+    }
+
+    #[test]
+    fn sentences_have_the_figures_of_the_run() {
+        let rows = [row("8 dies", 2_187.0, 39.0), row("64 dies", 2_037.0, 182.0), row("512 dies", 2_221.0, 386.0)];
+        let told = explanation(Axis::Dies, &rows.each_ref()).join("\n");
+        assert!(told.contains("8 dies to 512 dies: time of a read +0 %, of an overwrite +0 %."), "{told}");
+        assert!(
+            told.contains("of the read itself 2148, 1855, 1835; of the ends of intervals and of the run 39, 182, 386"),
+            "{told}"
+        );
+        assert!(
+            told.contains("dies are held 50, 50, 50 % of the time, the link to the host 100, 100, 100 %"),
+            "{told}"
+        );
+        assert!(!told.contains("of the overwrite itself"), "it was not counted: {told}");
+        for axis in [Axis::Size, Axis::Dies, Axis::Depth, Axis::Extra] {
+            let told = explanation(axis, &rows.each_ref()).join("\n");
+            assert!(!told.contains("heap"), "what waits in no heap is not explained by one: {told}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_counted_explains_nothing() {
+        let rows = [json!({"name": "depth 1", "read_ns": 1.0}), json!({"name": "depth 32", "read_ns": 2.0})];
+        let told = explanation(Axis::Depth, &rows.each_ref());
+        assert_eq!(told, ["depth 1 to depth 32: time of a read +100 %, of an overwrite not counted."]);
+        assert!(explanation(Axis::Depth, &[&rows[0]]).is_empty());
     }
 }

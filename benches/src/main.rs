@@ -40,7 +40,9 @@ fn main() -> ExitCode {
         ["--count", ref names @ ..] if known(names) => print(counts::document(names, true)),
         ["--record", file] => print(counts::record(Path::new(file)).map(|()| file.into())),
         ["--point", name] => point(name, None),
-        ["--point", name, "--small", share] => point(name, share.parse().ok()),
+        ["--point", name, how @ ("--reads" | "--overwrites"), count] => {
+            point(name, count.parse().ok().map(|count| (how == "--overwrites", count)))
+        }
         ["--growth"] => growth_alone(),
         ["--disk"] => disk_alone(),
         [] => all(&[]),
@@ -92,8 +94,8 @@ fn write_trace(file: &Path, lines: &str) -> ExitCode {
 }
 
 /// Measures one point of the table of growth in this process.
-fn point(name: &str, share: Option<f64>) -> ExitCode {
-    print(growth::one(name, share).ok_or_else(|| format!("no such point: {name}")))
+fn point(name: &str, counted: Option<(bool, u64)>) -> ExitCode {
+    print(growth::one(name, counted).ok_or_else(|| format!("no such point: {name}")))
 }
 
 /// The table of growth, added to the figures in `bench.json` if that is here.

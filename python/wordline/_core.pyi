@@ -94,6 +94,12 @@ class Drive:
     def unpack(about: str, state: bytes, policies: _Policies | None = None) -> Drive: ...
 
 @final
+class Aged:
+    """A snapshot that is read once for the runs of several seeds."""
+
+    def __new__(cls, first: int, count: int) -> Aged: ...
+
+@final
 class Desk:
     """Where disks that are served are looked at and changed."""
 
@@ -175,6 +181,7 @@ def run(
     split: bool = True,
     policies: _Policies | None = None,
     watch: tuple[Callable[[str], float], float] | None = None,
+    aged: Aged | None = None,
 ) -> str: ...
 def part_of_result(text: str, keys: list[str]) -> str: ...
 def table_names() -> list[str]: ...

@@ -117,7 +117,8 @@ impl DriveConfig {
     }
 
     /// True if an external policy is named.
-    pub(crate) fn has_guests(&self) -> bool {
+    #[must_use]
+    pub fn has_guests(&self) -> bool {
         let own = matches!(self.link, LinkConfig::Guest(_)) || matches!(self.buffer, BufferConfig::Guest(_));
         own || self.firmware.has_guests()
     }

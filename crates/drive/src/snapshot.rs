@@ -160,6 +160,18 @@ impl Write for Compared<'_> {
 /// # Errors
 /// When the file cannot be read, is damaged, or holds a drive of another shape.
 pub fn load(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), SnapshotError> {
+    load_with(path, config, |_| seed)
+}
+
+/// As [`load`], with a seed that is chosen by what the snapshot says of itself.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(
+    path: &Path,
+    config: &DriveConfig,
+    seed: impl FnOnce(&Header) -> u64,
+) -> Result<(Header, Drive), SnapshotError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| SnapshotError::Io { path: name.clone(), error })?;
     read(&name, BufReader::with_capacity(BUFFER, file), config, seed)
@@ -170,14 +182,14 @@ pub fn load(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Dri
 /// # Errors
 /// As [`load`].
 pub fn from_bytes(name: &str, bytes: &[u8], config: &DriveConfig, seed: u64) -> Result<(Header, Drive), SnapshotError> {
-    read(name, bytes, config, seed)
+    read(name, bytes, config, |_| seed)
 }
 
 fn read(
     name: &str,
     mut file: impl BufRead + Send,
     config: &DriveConfig,
-    seed: u64,
+    seed: impl FnOnce(&Header) -> u64,
 ) -> Result<(Header, Drive), SnapshotError> {
     let damaged = |problem: String| SnapshotError::Damaged { path: name.to_owned(), problem };
     let mut head = [0; 12];
@@ -221,6 +233,7 @@ fn read(
         Unusable::Misfit(error) => misfit(error),
         Unusable::Unsound(problem) => damaged(format!("no drive can be in this state: {problem}; create it again")),
     };
+    let seed = seed(&header);
     let mut drive = Drive::new(config, seed).map_err(misfit)?;
     let mut map = drive.map_for(&saved).map_err(unusable)?;
     maps::read(&mut file, &mut map).map_err(|problem| match problem {

@@ -1,6 +1,7 @@
 //! The binding: text in, JSON out. Work runs without the interpreter's lock; ten times per second the caller's progress
 //! function is called with it, and an interrupt (Ctrl-C) stops the work and returns its partial result.
 
+mod aged;
 mod array;
 mod desk;
 mod drawing;
@@ -210,7 +211,7 @@ fn tables_page() -> String {
 /// Runs a workload on a drive.
 #[pyfunction]
 #[pyo3(signature = (drive, load, sets, load_sets, seed, snapshot, progress, timeline=None, window=None, limit=None, tables=None,
-    job_by_job=false, split=true, policies=None, watch=None))]
+    job_by_job=false, split=true, policies=None, watch=None, aged=None))]
 #[allow(clippy::too_many_arguments)] // The arguments of the command, one to one.
 fn run(
     py: Python<'_>,
@@ -229,7 +230,9 @@ fn run(
     split: bool,
     policies: Option<Policies>,
     watch: Option<(Py<PyAny>, f64)>,
+    aged: Option<Py<aged::Aged>>,
 ) -> PyResult<String> {
+    let aged = aged.as_ref().map(Py::get);
     let wanted = timeline.map(|path| drawing::Wanted { path, window, limit });
     let (wanted, tables) = (wanted.as_ref(), tables.as_ref());
     let guests = Guests::new(policies)?;
@@ -245,7 +248,7 @@ fn run(
             let ran = if wordline_drive::array::load::is_array(drive) {
                 array::run(drive, &load, (&sets, &load_sets), seed, snapshot, progress, &asked, &guests)
             } else {
-                work::run(drive, &load, &sets, &load_sets, seed, snapshot, progress, &asked, &guests)
+                work::run(drive, &load, &sets, &load_sets, seed, snapshot, aged, progress, &asked, &guests)
             };
             ran.map(|done| done.to_string())
         })
@@ -349,6 +352,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SEED", work::SEED)?;
     module.add_class::<handle::Handle>()?;
     module.add_class::<array::ArrayHandle>()?;
+    module.add_class::<aged::Aged>()?;
     module.add_class::<given::Load>()?;
     module.add_class::<desk::Desk>()?;
     module.add_class::<frame::Frame>()?;

@@ -1,5 +1,6 @@
 //! Runs and preconditioning, from text to documents.
 
+use crate::aged::Aged;
 use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
 use crate::failure::Failure;
 use crate::given::{open, Given};
@@ -58,10 +59,19 @@ pub fn make_drive(drive: &str, loaded: &Loaded<DriveConfig>, parts: &Parts, seed
 
 /// Reads a snapshot for a drive.
 pub fn read_snapshot(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), Failure> {
+    read_snapshot_with(path, config, |_| seed)
+}
+
+/// As [`read_snapshot`], with a seed that is chosen by what the snapshot says of itself.
+pub fn read_snapshot_with(
+    path: &Path,
+    config: &DriveConfig,
+    seed: impl FnOnce(&Header) -> u64,
+) -> Result<(Header, Drive), Failure> {
     if path.is_dir() {
         return Err(Failure::Input(format!("{}: this is a directory; a snapshot is one file", path.display())));
     }
-    snapshot::load(path, config, seed).map_err(|error| match error {
+    snapshot::load_with(path, config, seed).map_err(|error| match error {
         SnapshotError::Io { path, error } => Failure::Input(format!("{path}: {}", system_words(&error))),
         other => Failure::input(other),
     })
@@ -90,6 +100,7 @@ pub fn run(
     load_sets: &[String],
     seed: Option<u64>,
     snapshot: Option<&str>,
+    aged: Option<&Aged>,
     progress: Py<PyAny>,
     asked: &Asked<'_>,
     guests: &Guests,
@@ -104,6 +115,7 @@ pub fn run(
     // Built, opened and checked first, so that errors in drive or workload are reported at once.
     let new = match snapshot {
         None => Some(make_drive(drive, &loaded, &parts, seed)?),
+        Some(_) if aged.is_some_and(Aged::is_read) => None,
         Some(_) => fits_memory(&parts).map(|()| None)?,
     };
     let load = open(&spec, parts.logical_bytes(), seed)?;
@@ -117,7 +129,14 @@ pub fn run(
     let start = ThreadTime::now();
     let (mut drive, preconditioned) = match (new, snapshot) {
         (Some(new), _) => prepare(new, &loaded.value, seed, &mut reporter)?,
-        (None, snapshot) => (read_snapshot(Path::new(snapshot.unwrap_or_default()), &loaded.value, seed)?.1, None),
+        (None, snapshot) => {
+            let path = Path::new(snapshot.unwrap_or_default());
+            let drive = match aged {
+                Some(aged) => aged.start(path, &loaded.value, &parts, seed)?,
+                None => read_snapshot(path, &loaded.value, seed)?.1,
+            };
+            (drive, None)
+        }
     };
     let prepared = start.elapsed().as_secs_f64();
     let mut partial = preconditioned.as_ref().is_some_and(|done| done.interrupted);

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from wordline.api import functions as api
@@ -152,6 +153,7 @@ class Drive:
         out: str | os.PathLike[str] | None = None,
         sample: str | None = None,
         interval: str | None = None,
+        repeat: int | None = None,
     ) -> Run:
         """Runs a workload on the drive in its current state.
 
@@ -168,6 +170,9 @@ class Drive:
         :param out: the directory for them.
         :param sample: the share of requests to write, such as ``"1/100"``.
         :param interval: the length of intervals in the tables, such as ``"10ms"``; 100 ms if absent.
+        :param repeat: run under so many seeds, ``seed`` and those that follow, each on a fork; the drive stays as it is.
+            The result is that of the first, with mean and 95 % confidence interval of each figure under ``repeats``.
+            Timeline and tables are of the first.
         :return: the result.
         :raises wordline.InputError: if the workload is wrong, or does not fit the drive.
         :raises wordline.RunError: if the run fails, or another thread uses the drive.
@@ -180,13 +185,36 @@ class Drive:
         from wordline.api.timeline import span, whole
         from wordline.api.workload import Workload
         from wordline.base.progress import shown
+        from wordline.results import repeats
 
         wanted = tables_of.asked(tables, out, sample, interval, span(window))
         workload = Workload.given(load, load_sets)
         path = None if timeline is None else os.fspath(timeline)
+        own_seed = api.seed_of(seed)
+        forking = Lock()
+
+        def one(seed: int, first: bool, told: Told) -> str:
+            # Only one thread at a time may use a drive, also to fork it.
+            with forking:
+                fork = self._engine.fork([], None)
+            return fork.run(
+                workload.engine,
+                seed,
+                told,
+                path if first else None,
+                span(window) if first else None,
+                tables=wanted if first else None,
+            )
+
         with speaking(), shown(progress) as told:
-            document = self._engine.run(workload.engine, api.seed_of(seed), told, path, span(window), tables=wanted)
-        return interrupts.whole(Run(tables_of.whole(whole(path, json.loads(document)))))
+            if repeat is None:
+                document = self._engine.run(workload.engine, own_seed, told, path, span(window), tables=wanted)
+                result = json.loads(document)
+            else:
+                n = repeats.enough(repeat)
+                together = 1 if self._policies else repeats.at_once(n, self.derived["state_bytes"])
+                result = repeats.run(one, self.seed if own_seed is None else own_seed, n, told, together)
+        return interrupts.whole(Run(tables_of.whole(whole(path, result))))
 
     def replay(
         self,

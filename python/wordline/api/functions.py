@@ -98,6 +98,7 @@ def run(
     :param interval: the length of intervals in the tables, such as ``"10ms"``; 100 ms if absent.
     :param repeat: run under so many seeds, ``seed`` and those that follow; the result is then that of the first, with
         mean and 95 % confidence interval of each figure under ``repeats``. Timeline and tables are of the first.
+        With a ``Drive``, each runs on a fork of it, as ``drive.fork().run(load, seed=…)``; the drive stays as it is.
     :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
     :return: the result, as ``wordline run --json`` writes it.
     :raises wordline.InputError: if drive, workload or snapshot are wrong.
@@ -121,10 +122,6 @@ def run(
     if isinstance(drive, Drive):
         if sets is not None or snapshot is not None or policies:
             raise TypeError("overrides, snapshot and policies go with the name of a drive; fork a Drive to change it")
-        if repeat is not None:
-            raise TypeError(
-                "repeat goes with the name of a drive, which is preconditioned for each seed; fork a Drive instead"
-            )
         return drive.run(
             load,
             load_sets,
@@ -136,12 +133,16 @@ def run(
             out=out,
             sample=sample,
             interval=interval,
+            repeat=repeat,
         )
     workload = Workload.given(load, load_sets)
     start = None if snapshot is None else os.fspath(snapshot)
     path = None if timeline is None else os.fspath(timeline)
     wanted = tables_of.asked(tables, out, sample, interval, span(window))
-    name, texts, first_seed, taken_in = os.fspath(drive), set_texts(sets), seed_of(seed), given(policies)
+    name, texts, own_seed, taken_in = os.fspath(drive), set_texts(sets), seed_of(seed), given(policies)
+    n = None if repeat is None else repeats.enough(repeat)
+    first_seed = _core.SEED if own_seed is None else own_seed
+    aged = None if start is None or n is None else _core.Aged(first_seed, n)
 
     def one(seed: int | None, first: bool, told: Told) -> str:
         return _core.run(
@@ -157,16 +158,16 @@ def run(
             tables=wanted if first else None,
             split=first,
             policies=taken_in,
+            aged=aged,
         )
 
     with speaking(), shown(progress) as told:
-        if repeat is None:
-            result = json.loads(one(first_seed, True, told))
+        if n is None:
+            result = json.loads(one(own_seed, True, told))
         else:
-            n = repeats.enough(repeat)
             state_bytes = None if taken_in else json.loads(_core.check(name, texts))["derived"]["state_bytes"]
             together = repeats.at_once(n, state_bytes)
-            result = repeats.run(one, _core.SEED if first_seed is None else first_seed, n, told, together)
+            result = repeats.run(one, first_seed, n, told, together)
     return interrupts.whole(Run(tables_of.whole(whole(path, result))))
 
 

@@ -164,6 +164,8 @@ def run(
         timeline = outputs.pop("timeline", None)
         path = None if timeline is None else str(timeline.path)
         watched = policyfile.shown(policy_files)
+        first_seed = _core.SEED if seed is None else seed
+        aged = None if snapshot is None or repeat is None else _core.Aged(first_seed, repeat)
 
         def one(seed: int | None, first: bool, told: Told) -> str:
             return _core.run(
@@ -184,6 +186,7 @@ def run(
                 split=first and ("json" in outputs or "report" in outputs),
                 policies=taken_in,
                 watch=desk.looks(told),
+                aged=aged,
             )
 
         title = f"{Path(load).name} on {Path(drive).name.removesuffix('.toml')}"
@@ -201,7 +204,7 @@ def run(
 
                 repeats.read_again([load, *more])
                 together = 1 if taken_in else repeats.at_once(repeat, state_bytes(drive, sets))
-                result = repeats.run(one, _core.SEED if seed is None else seed, repeat, progress, together)
+                result = repeats.run(one, first_seed, repeat, progress, together)
         finish(result, outputs, quiet, timeline)
     if result.get("partial"):
         sys.exit(INTERRUPTED)

@@ -1,7 +1,8 @@
 """The same run under several seeds: the mean of each figure, and its variation by chance.
 
-The seeds are the run's own and those that follow. Each run preconditions its own drive and draws its own workload;
-anything not random (a trace, a snapshot, a job with a ``randseed``) is the same in all.
+The seeds are the run's own and those that follow. Each run preconditions its own drive, or starts from a fork of one
+that was read from a snapshot or is given, and draws its own workload; anything not random (a trace, a snapshot, a job
+with a ``randseed``) is the same in all.
 """
 
 from __future__ import annotations
@@ -338,6 +339,8 @@ def varied(result: Result) -> str:
     n = told["n"]
     if told["distinct"] == 1 and n > 1:
         return f"All {n} seeds gave the same run: nothing in it is random."
+    if "earlier_runs" in result:
+        return "Each run started from a fork of the same drive."
     if result.get("snapshot"):
         return "Each run started from the same preconditioned drive."
     return "Each run preconditioned its own drive." if result.get("precondition") else ""
