@@ -1,7 +1,7 @@
 //! Drives with hardly any spare space under the worst loads, with every dispatch policy, ways of collecting, and a map
 //! cache of one unit: nothing deadlocks, no request waits for ever, and the books balance.
 
-use crate::common::{config, for_seeds, long, request, watched_loop};
+use crate::common::{config, drive, for_seeds, long, request, watched_loop};
 use wordline_base::{Op, Stream};
 use wordline_drive::{Drive, Task};
 
@@ -120,6 +120,66 @@ fn a_hammered_block_is_moved_under_load() {
         println!("seed {seed}: {scrubbed} blocks scrubbed");
         // With a small share it is slow; a job whose last units wait for ever would be the only one.
         assert!(scrubbed >= 10, "{scrubbed} blocks");
+        comes_to_rest(drive);
+    });
+}
+
+/// A drive of eight planes that has two per cent more than it offers, with a table of 75 map units and memory for one of
+/// them, filled, with all background tasks at work.
+fn two_percent(rest: &str) -> Drive {
+    let text = format!(
+        r#"
+        geometry = {{ channels = 2, packages_per_channel = 2, dies_per_package = 1, planes_per_die = 2,
+            blocks_per_plane = 300, pages_per_block = 32, page_kib = 4 }}
+        nand = {{ interface = "nv-ddr3", rate_mt_s = 800, read_us = 50.0, program_us = 500.0, erase_us = 3000.0 }}
+        capacity = {{ raw_over_logical = 1.02 }}
+        mapping = {{ policy = "cached", cache_kib = 4, unit_kib = 4 }}
+        placement = {{ policy = "least-busy" }}
+        refresh = {{ policy = "scrub", start_reads = 60, stop_reads = 30 }}
+        wear = {{ policy = "static", start_cycles = 3, stop_cycles = 2 }}
+        queue = {{ queues = 1, depth = 64 }}
+        buffer = {{ policy = "fifo", capacity_kib = 256 }}
+        verify = {{ shadow = true }}
+        {rest}
+        "#
+    );
+    let mut drive = drive(&text, 1);
+    let pages = drive.logical_bytes() / 4096;
+    watched_loop(&mut drive, 64, pages, |nth| request(Op::Write, nth * 4096, 4096), |_| {});
+    drive
+}
+
+#[test]
+fn two_percent_of_spare_space_is_enough() {
+    let least = if long() { 0 } else { DISPATCH.len() as u64 };
+    let count = (DISPATCH.len() * COLLECT.len()) as u64 - least * (COLLECT.len() as u64 - 1);
+    for_seeds("adversarial", "two_percent_of_spare_space_is_enough", count, |seed| {
+        let nth = seed as usize;
+        let (dispatch, (collect, cache)) =
+            (DISPATCH[nth % DISPATCH.len()], COLLECT[(nth + nth / DISPATCH.len()) % COLLECT.len()]);
+        println!("seed {seed}: {dispatch}, collect {collect:?}");
+        // The host needs a share beside three background tasks.
+        let dispatch = ["gc = 80", "gc = 85"]
+            .iter()
+            .fold(dispatch.to_owned(), |text, large| text.replace(large, "gc = 75, refresh = 5, wear = 5"));
+        let pack = format!("pack = {{ policy = \"planes\", cache = {cache} }}");
+        let collect = format!("collect = {{ policy = \"on-demand\", scope = \"drive\", {collect} }}");
+        let mut drive = two_percent(&format!("{dispatch}\n{pack}\n{collect}"));
+        let pages = drive.logical_bytes() / 4096;
+        let mut random = Stream::new(seed, "places", 0);
+        let before = *drive.kernel().counters();
+        let load = |_| match random.below(8) {
+            // One page is read over and over.
+            0 => request(Op::Read, random.below(4) * 4096, 4096),
+            _ => request(Op::Write, random.below(pages) * 4096, 4096),
+        };
+        watched_loop(&mut drive, 64, pages / 6, load, |_| {});
+        let now = *drive.kernel().counters();
+        let misses = (now.map_lookups - before.map_lookups) - (now.map_hits - before.map_hits);
+        let jobs = |task: Task| now.jobs[task.index()] - before.jobs[task.index()];
+        let counts = [Task::GC, Task::REFRESH, Task::WEAR].map(jobs);
+        println!("seed {seed}: {misses} lookups missed, {counts:?} blocks of GC, scrubbing and wear leveling");
+        assert!(misses > 300 && counts.iter().all(|&jobs| jobs > 0), "{misses} lookups missed, {counts:?} blocks");
         comes_to_rest(drive);
     });
 }
