@@ -82,7 +82,7 @@ def test_the_waiting_of_flash_operations_is_told_by_task_and_cause(run: Any, tmp
     assert set(told) == set(done) == {"host", "gc"}
     for name, waited in told.items():
         assert waited["count"] == sum(done[name].get(kind, 0) for kind in ("reads", "programs", "erases"))
-        causes = {key: value for key, value in waited.items() if key not in ("count", "wait_us")}
+        causes = {key: value for key, value in waited.items() if key not in ("count", "wait_us", "energy_j")}
         assert set(causes) == {"wait_die_read_us", "wait_die_write_us", "wait_die_gc_us", "wait_free_us"}
         assert sum(causes.values()) == pytest.approx(waited["wait_us"])
         assert waited["wait_us"] > 0
@@ -95,13 +95,19 @@ def test_the_waiting_of_flash_operations_is_told_by_task_and_cause(run: Any, tmp
         measured = [row for row in rows if table["start_s"][row] < result["measured_to_s"] and counts[row]]
         mean = sum(table[f"{name}_op_wait_us"][row] * counts[row] for row in measured) / waited["count"]
         assert mean == pytest.approx(waited["wait_us"])
+    # What cells and buses took; some commands are still under way at the last completion.
+    paid, energy = sum(waited["energy_j"] for waited in told.values()), result["energy"]
+    assert paid == pytest.approx(result["energy_j"] - energy["standby_j"], rel=1e-3)
+    assert all(waited["energy_j"] > 0 for waited in told.values())
     shown = sharing.waits_table(result)
-    assert shown["heads"][:2] == ["operations", "wait"] and shown["heads"][-1] == "die free"
+    assert shown["heads"][:3] == ["operations", "energy", "wait"] and shown["heads"][-1] == "die free"
     assert [name for name, _ in shown["rows"]] == ["host", "GC"]
-    assert shown["rows"][0][1][:2] == [units.count(told["host"]["count"]), units.latency(told["host"]["wait_us"])]
-    assert "How long flash operations waited" in synthetic.page_of(result, "time_of")
+    host = told["host"]
+    expected = [units.count(host["count"]), units.energy(host["energy_j"]), units.latency(host["wait_us"])]
+    assert shown["rows"][0][1][:3] == expected
+    assert "Flash operations by task" in synthetic.page_of(result, "time_of")
     del result["time_of"]["operations"]
-    assert "How long flash operations waited" not in synthetic.page_of(result, "time_of")
+    assert "Flash operations by task" not in synthetic.page_of(result, "time_of")
 
 
 def test_a_fixed_share_limits_what_is_outstanding(run: Any) -> None:  # noqa: ANN401

@@ -233,13 +233,13 @@ fn time_of(drive: &Drive, reading: &Reading) -> Option<Value> {
     let plan = drive.kernel().plan();
     let mut document = drive.split()?.document(plan.tasks, Features::of(plan));
     if let Some(waited) = &reading.waited {
-        document["operations"] = waits(plan, waited);
+        document["operations"] = waits(plan, waited, reading.charged.as_ref());
     }
     Some(document)
 }
 
-/// How long flash operations of each task waited for their commands, by who held their dies.
-fn waits(plan: &Plan, waited: &ByTask<Waited>) -> Value {
+/// How long flash operations of each task waited for their commands, by who held their dies, and the energy that they took.
+fn waits(plan: &Plan, waited: &ByTask<Waited>, charged: Option<&ByTask<f64>>) -> Value {
     let row = |task: Task| {
         let waited = &waited[task.index()];
         let mean = |sum: u128| json!((waited.operations > 0).then(|| us(sum as f64 / waited.operations as f64)));
@@ -248,6 +248,7 @@ fn waits(plan: &Plan, waited: &ByTask<Waited>) -> Value {
             row[format!("wait_die_{}_us", holder_name(holder))] = mean(waited.held[holder]);
         }
         row["wait_free_us"] = mean(waited.free);
+        row["energy_j"] = json!(charged.map(|charged| charged[task.index()]));
         (task.about().name.to_owned(), row)
     };
     Value::Object(plan.tasks.iter().map(row).collect())

@@ -5,6 +5,7 @@
 
 mod saved;
 
+use crate::charges::{Payers, PAYERS};
 use crate::geometry::Geometry;
 use crate::recorder::{Logged, Recorder};
 use crate::spending::{Spent, Tally};
@@ -273,7 +274,7 @@ impl Flash {
             return;
         }
         let lanes = self.due.len();
-        let recorder = self.recorder.get_or_insert_with(|| Box::new(Recorder::new(lanes)));
+        let recorder = self.recorder.get_or_insert_with(|| Box::new(Recorder::new(lanes, &self.timing)));
         recorder.log_entries(logs);
     }
 
@@ -282,6 +283,27 @@ impl Flash {
     pub fn add_up_next(&mut self) {
         if let Some(recorder) = &mut self.recorder {
             recorder.add_up_next();
+        }
+    }
+
+    /// Who pays for the command that starts next; nobody, unless said. Nothing, while nothing is recorded.
+    #[inline]
+    pub fn charge_next(&mut self, payers: Payers) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.charge_next(payers);
+        }
+    }
+
+    /// What each payer has been charged with since recording began, or charges were reset; standby is charged to nobody.
+    #[must_use]
+    pub fn charged(&self) -> Option<&[Activity; PAYERS]> {
+        self.recorder.as_ref().map(|recorder| recorder.charged())
+    }
+
+    /// Forgets all charges.
+    pub fn reset_charges(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.reset_charges();
         }
     }
 

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod charges;
 mod geometry;
 mod parts;
 mod recorder;
@@ -11,10 +12,11 @@ pub mod timeline;
 pub mod unit;
 
 pub use array::{Agenda, ChannelTimes, Flash, FlashError, Progress};
+pub use charges::{Payers, Share, PAYERS};
 pub use geometry::{Geometry, GeometryConfig, GeometryError};
 pub use recorder::Logged;
 pub use spending::{Spent, Tally};
-pub use wordline_nand::energy::{Energy, EnergyConfig};
+pub use wordline_nand::energy::{Activity, Energy, EnergyConfig};
 pub use wordline_nand::interface::Interface;
 pub use wordline_nand::reliability::{Reliability, ReliabilityConfig};
 pub use wordline_nand::wear::WearCounts;

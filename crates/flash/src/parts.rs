@@ -59,5 +59,6 @@ pub(crate) fn stage_name(stage: Stage) -> &'static str {
         Stage::Register => "register",
         Stage::Feature => "feature",
         Stage::Suspend => "suspend",
+        Stage::Resume => "resume",
     }
 }

@@ -1,8 +1,11 @@
-//! The recorder of a drive's flash: every use of the bus and of the cells as an entry, or sums by command.
+//! The recorder of a drive's flash: every use of the bus and of the cells as an entry, or sums by command and by payer.
 
+use crate::charges::{Charges, Payers, PAYERS};
 use crate::spending::{Spending, Spent, Tally};
 use wordline_base::Time;
+use wordline_nand::energy::Activity;
 use wordline_nand::log::{Entry, Log};
+use wordline_nand::Timing;
 
 /// An entry of the log with the place in the drive and the number of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +23,7 @@ pub struct Logged {
 struct Current {
     number: u64,
     tally: Tally,
+    payers: Payers,
 }
 
 /// The log of a drive's flash.
@@ -32,19 +36,24 @@ pub struct Recorder {
     started: u64,
     /// True if the time of the next command is added up.
     adds_next: bool,
+    /// Who pays for the next command.
+    pays_next: Payers,
+    charges: Charges,
     /// By lane: the current command, and the one before.
     current: Vec<[Current; 2]>,
 }
 
 impl Recorder {
     /// Nothing is recorded yet of so many lanes.
-    pub fn new(lanes: usize) -> Self {
+    pub fn new(lanes: usize, timing: &Timing) -> Self {
         Self {
             logs: false,
             entries: Vec::new(),
             spending: Spending::new(lanes),
             started: 0,
             adds_next: false,
+            pays_next: Payers::None,
+            charges: Charges::new(timing),
             current: vec![Default::default(); lanes],
         }
     }
@@ -57,7 +66,7 @@ impl Recorder {
     /// True if anything of what a lane does is recorded.
     #[inline]
     pub fn hears(&self, lane: u32) -> bool {
-        self.logs || self.current[lane as usize].iter().any(|command| command.tally != Tally::NONE)
+        self.logs || self.current[lane as usize].iter().any(|it| it.tally != Tally::NONE || it.payers != Payers::None)
     }
 
     /// The recorder as a lane of a die sees it.
@@ -71,16 +80,32 @@ impl Recorder {
         self.adds_next = true;
     }
 
+    /// Who pays for the command that starts next.
+    pub fn charge_next(&mut self, payers: Payers) {
+        self.pays_next = payers;
+    }
+
+    /// What each payer has been charged with.
+    pub fn charged(&self) -> &[Activity; PAYERS] {
+        self.charges.sums()
+    }
+
+    /// Forgets all charges.
+    pub fn reset_charges(&mut self) {
+        self.charges.reset();
+    }
+
     /// A lane begins a command, which may follow another in cache mode.
     #[inline]
     pub fn begin(&mut self, now: Time, lane: u32, follows: bool) {
         self.started += 1;
         let adds = std::mem::take(&mut self.adds_next);
         let tally = if adds { self.spending.begin(lane, now) } else { Tally::NONE };
+        let payers = std::mem::take(&mut self.pays_next);
         let commands = &mut self.current[lane as usize];
         // Nothing more comes of the one before, unless this one follows it in cache mode.
         let before = if follows { commands[0] } else { Current::default() };
-        *commands = [Current { number: self.started, tally }, before];
+        *commands = [Current { number: self.started, tally, payers }, before];
     }
 
     /// What a lane does belongs to the commands of another.
@@ -123,6 +148,7 @@ impl Log for LaneLog<'_> {
         if let Some(spent) = self.recorder.spending.of_mut(command.tally) {
             spent.add(entry);
         }
+        self.recorder.charges.add(entry, &command.payers);
         if self.recorder.logs {
             self.recorder.entries.push(Logged { die: self.die, command: command.number, entry: *entry });
         }

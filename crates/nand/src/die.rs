@@ -28,6 +28,8 @@ pub(crate) struct Die {
     aside: Box<Slot>,
     /// Remaining time of the main command while it is suspended.
     suspended: Option<Time>,
+    /// Of what is left of the main command, the time that it takes to resume: told apart from the work of its cells. Kept while logging.
+    resuming: Time,
     /// Planes of the last command whose program or erase failed.
     #[serde(skip)]
     pub(crate) failed: u8,
@@ -219,7 +221,7 @@ impl Die {
         if around.bus.opening(around.now) + around.timing.on_bus(segment, 0) >= due {
             return Ok(None);
         }
-        let Die { main, aside, suspended, times, .. } = self;
+        let Die { main, aside, suspended, resuming, times, .. } = self;
         aside.command.assign(&main.command);
         let end = aside.pass::<L>(segment, 0, 0, times, around.now, around.timing, around.bus);
         if L::WANTED {
@@ -228,6 +230,7 @@ impl Die {
         aside.on_bus = 0;
         *suspended = Some(due - end);
         if L::WANTED {
+            main.tell_resuming(die, resuming, due, end, around.log);
             main.tell_cut(die, due, end, around.log);
         }
         main.on_bus = 0;
@@ -240,7 +243,7 @@ impl Die {
     /// Resumes the suspended command.
     #[cold]
     pub(crate) fn resume<B: Bus, L: Log>(&mut self, die: u32, around: Around<'_, B, L>) -> Result<Time, Violation> {
-        let Die { main, aside, suspended, times, .. } = self;
+        let Die { main, aside, suspended, resuming, times, .. } = self;
         let Some(left) = suspended.filter(|_| aside.phase == Phase::Idle) else {
             return Err(Violation::NotSuspended { die });
         };
@@ -254,6 +257,9 @@ impl Die {
         aside.on_bus = 0;
         *suspended = None;
         main.busy = around.timing.pauses.resume + left;
+        if L::WANTED {
+            *resuming += around.timing.pauses.resume;
+        }
         times.register += around.timing.pauses.resume;
         Ok(end + main.busy)
     }
@@ -261,6 +267,9 @@ impl Die {
     /// Advances a lane at the time that it requested.
     #[inline]
     pub(crate) fn step<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, mut around: Around<'_, B, L>) -> Step {
+        if L::WANTED && lane == Lane::Main && self.resuming > 0 {
+            self.main.tell_resuming(die, &mut self.resuming, around.now, around.now, around.log);
+        }
         let slot = self.slot(lane);
         if L::WANTED {
             slot.tell(die, around.now, around.log);

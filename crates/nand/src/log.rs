@@ -23,6 +23,8 @@ pub enum Stage {
     Feature,
     /// A suspended command comes to rest.
     Suspend,
+    /// A suspended command goes on.
+    Resume,
 }
 
 /// A use of the bus or of the array.

@@ -279,7 +279,11 @@ pub(crate) fn dies(tasks: Tasks) -> Vec<Column<UnitRow<DieTimes>>> {
         time("read_us", "array busy with a read (tR)", |t| t.read),
         time("program_us", "array busy with a program (tPROG)", |t| t.program),
         time("erase_us", "array busy with an erase (tBERS)", |t| t.erase),
-        time("other_us", "the die was busy otherwise: registers, the address of a plane, suspending", |t| t.other),
+        time(
+            "other_us",
+            "the die was busy otherwise: registers, the address of a plane, suspending and resuming",
+            |t| t.other,
+        ),
         time("bus_us", "its commands, addresses and data were on the bus", |t| t.bus),
         time("wait_bus_us", "its commands were ready and waited for the bus (contention)", |t| t.wait_bus),
     ]);

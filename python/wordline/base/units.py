@@ -65,6 +65,11 @@ def latency(us: float | None) -> str:
     return scaled(us, [(1e6, "s"), (1e3, "ms"), (1, "µs"), (1e-3, "ns")])
 
 
+def energy(joules: float) -> str:
+    """An energy, such as ``12.3 mJ``."""
+    return scaled(joules, [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
+
+
 def duration(s: float) -> str:
     """Seconds: ``4.2 ms``, ``59.1 s``, ``5 min 34 s``, ``3 h 5 min``, ``12 days 3 h``."""
     if s < 120:

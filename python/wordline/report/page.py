@@ -251,7 +251,7 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         when = "last completion" if "simulated_s" in result else "end"
         yield f"Free blocks at the {when}", units.count(result["free_blocks"])
     if result.get("energy_j") is not None:
-        yield "Energy", units.scaled(result["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
+        yield "Energy", units.energy(result["energy_j"])
 
 
 def afterwards(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -265,7 +265,7 @@ def afterwards(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Blocks erased", units.count(after["erases"])
     yield "Blocks collected by GC", units.count(after["collections"])
     yield "Pages moved by GC", units.count(after["moved_pages"])
-    yield "Energy", units.scaled(after["energy_j"], [(1e3, "kJ"), (1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ")])
+    yield "Energy", units.energy(after["energy_j"])
 
 
 def where_table(result: dict[str, Any]) -> dict[str, Any]:

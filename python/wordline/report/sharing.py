@@ -1,5 +1,5 @@
 """How tasks share the dies. Over time, where the drive sends operations from a commit stage: shares, operations outstanding
-with their limits, operations waiting, and the largest read count. On every drive: how long operations of each task waited."""
+with their limits, operations waiting, and the largest read count. On every drive: what operations of each task took."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def _limits(by_task: dict[str, Sequence[float | None]]) -> Iterator[Curve]:
 
 
 def waits_table(result: dict[str, Any]) -> dict[str, Any]:
-    """How long flash operations of each task waited, on average and by who held their dies: ``heads``, and ``rows``, each a
-    task and its values; empty if the result does not tell it."""
+    """Flash operations of each task, their energy, and how long they waited, on average and by who held their dies: ``heads``,
+    and ``rows``, each a task and its values; empty if the result does not tell it."""
     told = (result.get("time_of") or {}).get("operations") or {}
     waited = {name: of for name, of in told.items() if of.get("count")}
     if not waited:
@@ -81,11 +81,13 @@ def waits_table(result: dict[str, Any]) -> dict[str, Any]:
     causes = {f"wait_die_{key}_us": f"die held by {name}" for key, name in holders.items()} | {"wait_free_us": "die free"}
     # A cause that nothing waited for would be noughts.
     shown = {key: name for key, name in causes.items() if any(of.get(key) for of in waited.values())}
-    rows = [
-        (words[name], [units.count(of["count"]), *(units.latency(of.get(key)) for key in ("wait_us", *shown))])
-        for name, of in waited.items()
-    ]
-    return {"heads": ["operations", "wait", *shown.values()], "rows": rows}
+
+    def values(of: dict[str, Any]) -> list[str]:
+        took = [units.count(of["count"]), units.energy(of["energy_j"])]
+        return took + [units.latency(of.get(key)) for key in ("wait_us", *shown)]
+
+    rows = [(words[name], values(of)) for name, of in waited.items()]
+    return {"heads": ["operations", "energy", "wait", *shown.values()], "rows": rows}
 
 
 def over_time(result: dict[str, Any], end_s: float) -> Drawing | None:

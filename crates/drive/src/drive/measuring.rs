@@ -9,6 +9,7 @@ use crate::rounds::Rounds;
 use crate::split::Split;
 use std::borrow::Cow;
 use wordline_base::Time;
+use wordline_firmware::task::ByTask;
 use wordline_firmware::Noting;
 use wordline_flash::{Energy, WearCounts};
 
@@ -107,6 +108,14 @@ impl Drive {
     /// How long channels had been in use, and the cells of dies had worked, when measuring began.
     pub(crate) fn busy_before(&self) -> (&[Time], &[Time]) {
         (&self.busy_before.0, &self.busy_before.1)
+    }
+
+    /// Energy that operations of each task took in cells and on buses since measuring began, as far as their stages have ended, in joules;
+    /// none unless the latency breakdown is requested.
+    #[must_use]
+    pub fn energy_by_task(&self) -> Option<ByTask<f64>> {
+        let charged = self.kernel.charged()?;
+        Some(charged.map(|activity| Energy::of(&activity, &self.currents).total()))
     }
 
     /// How long commands had held dies and waited for the bus, summed over dies, when measuring began.

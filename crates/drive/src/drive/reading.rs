@@ -25,6 +25,8 @@ pub struct Reading {
     pub wear_counts: WearCounts,
     /// How long flash operations of each task waited, while the latency breakdown is requested.
     pub waited: Option<ByTask<Waited>>,
+    /// Energy that operations of each task took in cells and on buses, in joules, in the same case.
+    pub charged: Option<ByTask<f64>>,
     /// How the erases since the drive was new lie over blocks and planes.
     pub wear: Value,
     /// What wear leveling tells of its sessions, if it counts any.
@@ -70,6 +72,7 @@ impl Reading {
             energy: drive.energy(),
             wear_counts: drive.wear_counts(),
             waited: kernel.waited().copied(),
+            charged: drive.energy_by_task(),
             wear: wear::document(kernel),
             leveling: kernel.leveling().cloned(),
             bad_blocks: (0..flash.geometry().blocks()).filter(|&block| flash.block_record(block).bad).count() as u64,

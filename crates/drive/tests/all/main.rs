@@ -15,6 +15,7 @@ mod company;
 mod conservation;
 mod deadlines;
 mod device_queue;
+mod energy;
 mod equality;
 mod full_drive;
 mod guests;

@@ -546,7 +546,7 @@ impl Kernel {
             if self.attentive {
                 self.prepare(die, class);
             }
-            self.foresee(class, self.dies[die as usize].mixed);
+            self.foresee(class, Some(die));
             self.flash.begin(self.now, die, &self.command, queue)?;
             if self.notes.is_some() {
                 let state = &self.dies[die as usize];

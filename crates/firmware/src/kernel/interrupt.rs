@@ -145,7 +145,7 @@ impl Kernel {
         self.bind_beside(die, plane, slot)?;
         self.count_command(die, Class::HOST_READ);
         let lane = self.flash.aside(die);
-        self.foresee(Class::HOST_READ, false);
+        self.foresee(Class::HOST_READ, None);
         self.flash.begin(self.now, lane, &self.command, queue)?;
         if self.notes.is_some() {
             let Batch { count, pages } = self.interruptions[die as usize].reads;

@@ -47,7 +47,7 @@ impl Kernel {
         // A plain program at the end of a sequence cannot be suspended either.
         self.running[die as usize] = self.command;
         self.running[die as usize].cache = true;
-        self.foresee(class, false);
+        self.foresee(class, None);
         self.flash.follow(self.now, die, &self.command, queue)?;
         if self.notes.is_some() {
             let state = &self.dies[die as usize];

@@ -1,4 +1,5 @@
-//! Waiting of flash operations, by task: from an operation's being ready to the start of the command that carries it.
+//! What flash operations took, by task: times of cells and buses, from which comes their energy, and their waiting, from an
+//! operation's being ready to the start of the command that carries it.
 //!
 //! Source: kim18, figure 8, which tells it apart from the response time of requests. It is summed where accounts are kept, for
 //! all tasks, from the same histories of the dies.
@@ -7,6 +8,9 @@ use super::history::{History, HOLDERS};
 use super::Kernel;
 use crate::task::{ByTask, TASKS};
 use wordline_base::Time;
+use wordline_flash::{Activity, PAYERS};
+
+const _: () = assert!(TASKS <= PAYERS);
 
 /// Waits of the operations of a task whose commands have begun. An operation is a page read, a page program or a block erase;
 /// a program waits from when the last of its data came.
@@ -54,8 +58,19 @@ impl Kernel {
         Some(&self.notes.as_ref()?.accounts.as_ref()?.waited)
     }
 
-    /// Counts waits anew.
+    /// Times of cells and buses that each task has been charged with since counting began, as far as they have ended; none while no
+    /// accounts are kept. Of a command that tasks share, the cells of a plane are charged to the task that has the plane, command and
+    /// address cycles by planes, and data by bytes.
+    #[must_use]
+    pub fn charged(&self) -> Option<ByTask<Activity>> {
+        self.waited()?;
+        let charged = self.flash.charged()?;
+        Some(std::array::from_fn(|task| charged[task]))
+    }
+
+    /// Counts waits and charges anew.
     pub(super) fn reset_waited(&mut self) {
+        self.flash.reset_charges();
         if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
             accounts.waited = [Waited::default(); TASKS];
         }

@@ -8,7 +8,7 @@ use crate::ops::{FlashOp, Slab, NONE};
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, CLASSES};
 use wordline_base::Time;
-use wordline_flash::{Kind, Logged, Tally, MAX_PLANES};
+use wordline_flash::{Kind, Logged, Payers, Share, Tally, MAX_PLANES, PAYERS};
 
 /// A command that has begun, and a request that it serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,12 +179,37 @@ impl Kernel {
         self.pack.cache().is_some()
     }
 
-    /// A command is about to start: the time of host commands is summed.
+    /// A command is about to start: the time of host commands is summed, and the energy of all is charged. `shared_at` is its die if it
+    /// may hold operations of several tasks.
     #[inline]
-    pub(super) fn foresee(&mut self, class: Class, mixed: bool) {
-        if self.notes.is_some() && (class.is_host() || mixed) {
+    pub(super) fn foresee(&mut self, class: Class, shared_at: Option<u32>) {
+        if self.notes.is_some() {
+            self.foresee_noted(class, shared_at);
+        }
+    }
+
+    #[inline(never)]
+    fn foresee_noted(&mut self, class: Class, shared_at: Option<u32>) {
+        let mixed = shared_at.filter(|&die| self.dies[die as usize].mixed);
+        if class.is_host() || mixed.is_some() {
             self.flash.add_up_next();
         }
+        if self.notes.as_ref().is_some_and(|notes| notes.accounts.is_some()) {
+            let payers = mixed.map_or(Payers::One(class.task().index() as u8), |die| self.payers(die));
+            self.flash.charge_next(payers);
+        }
+    }
+
+    /// The tasks that share the command of a die.
+    fn payers(&self, die: u32) -> Payers {
+        let state = &self.dies[die as usize];
+        let mut shares = [Share::default(); PAYERS];
+        for (&page, &bytes) in state.pages[..usize::from(state.count)].iter().zip(self.command.bytes()) {
+            let share = &mut shares[self.slab.get(page).class.task().index()];
+            share.planes += 1;
+            share.bytes += bytes;
+        }
+        Payers::Some(shares)
     }
 
     /// Notes whom the command serves that a lane has just begun with the operations `pages`; once if for no request.

@@ -202,6 +202,12 @@ impl<'a> Twin<'a> {
         if work.back > 0 {
             work.back -= 1;
             sums.register += 1;
+            if work.back == 0 {
+                let (lane, tag, since) = (work.lane, work.tag, work.since);
+                work.since = self.now;
+                self.tell(lane, tag, What::Array(Stage::Resume), 0, [since, since, self.now]);
+                return;
+            }
         } else {
             work.left -= 1;
             let stage = [Stage::Ton, Stage::Tin, Stage::Ber].iter().position(|&stage| stage == work.stage);
@@ -463,7 +469,10 @@ impl<'a> Twin<'a> {
         let die = lane % self.hosts.len();
         let work = self.dies[die].cells.take_if(|work| work.tag.number == number);
         let work = work.expect("no suspension is sent that comes too late");
-        self.tell(work.lane, work.tag, What::Array(work.stage), 0, [work.since, work.since, self.now]);
+        let stage = if work.back > 0 { Stage::Resume } else { work.stage };
+        if self.now > work.since {
+            self.tell(work.lane, work.tag, What::Array(stage), 0, [work.since, work.since, self.now]);
+        }
         let before = self.dies[die].suspended.replace(work);
         assert!(before.is_none(), "die {die} is suspended twice");
     }

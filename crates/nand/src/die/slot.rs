@@ -227,13 +227,27 @@ impl Slot {
         log.enter(&self.entry(die, What::Array(stage), span.0, span));
     }
 
+    /// Logs the time to resume of a command that will end, or would have, at `due`, up to `until`; what is left of it stays to be told.
+    #[cold]
+    pub(super) fn tell_resuming(&mut self, die: u32, left: &mut Time, due: Time, until: Time, log: &mut impl Log) {
+        let from = due - self.busy;
+        let time = (*left).min(until - from);
+        if time > 0 {
+            self.tell_array(die, Stage::Resume, (from, from + time), log);
+            self.busy -= time;
+            *left -= time;
+        }
+    }
+
     /// Logs a suspended command: its work until `cut`, where `due` would have been its end.
     pub(super) fn tell_cut(&mut self, die: u32, due: Time, cut: Time, log: &mut impl Log) {
         let rest = due - self.busy;
         if self.on_bus > 0 {
             self.tell_bus(die, rest, log);
         }
-        self.tell_array(die, self.stage(), (rest, cut), log);
+        if cut > rest {
+            self.tell_array(die, self.stage(), (rest, cut), log);
+        }
     }
 
     /// Stage of the busy time after the last bus use.

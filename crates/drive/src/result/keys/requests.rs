@@ -179,8 +179,8 @@ pub(super) fn time_of() -> Vec<ResultKey> {
     keys
 }
 
-/// How long flash operations waited.
-fn waits() -> [ResultKey; 4] {
+/// How long flash operations waited, and the energy that they took.
+fn waits() -> [ResultKey; 5] {
     let (all, background) = (names(Task::all()), names(Tasks::ALL.background()));
     [
         key(
@@ -211,6 +211,13 @@ fn waits() -> [ResultKey; 4] {
              the commit stage to send them.",
         )
         .or_null(),
+        key(
+            &format!("time_of.operations.{{{all}}}.energy_j"),
+            "J",
+            "Energy that these operations took in cells and on buses, by stages that ended in the measured time. Of a command that \
+             tasks share, the cells of a plane are charged to the task that has the plane, command and address cycles by planes, and \
+             data by bytes. The sum over tasks is `energy_j` without standby, less stages under way at the end.",
+        ),
     ]
 }
 

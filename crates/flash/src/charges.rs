@@ -1,0 +1,189 @@
+//! Charges: what commands took of cells and buses, by who pays for them. From these times comes the energy of each payer.
+//!
+//! A use is charged when it has ended. Of a command that several pay for, the cells of a plane are charged to the payer of that plane,
+//! command and address cycles by planes, and data by bytes.
+
+use wordline_base::Time;
+use wordline_nand::chain::{self, Cycle, SEGMENTS};
+use wordline_nand::energy::Activity;
+use wordline_nand::log::{Entry, Stage, What};
+use wordline_nand::timing::Fixed;
+use wordline_nand::Timing;
+
+/// Payers at most.
+pub const PAYERS: usize = 8;
+
+/// What a payer has of a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// Its planes.
+    pub planes: u8,
+    /// Bytes of its data on the bus.
+    pub bytes: u32,
+}
+
+/// Who pays for a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Payers {
+    /// Nobody.
+    #[default]
+    None,
+    /// One alone.
+    One(u8),
+    /// By payer.
+    Some([Share; PAYERS]),
+}
+
+/// The times that each payer is charged with.
+#[derive(Clone, Debug)]
+pub(crate) struct Charges {
+    fixed: [Fixed; SEGMENTS],
+    sums: [Activity; PAYERS],
+}
+
+impl Charges {
+    pub fn new(timing: &Timing) -> Self {
+        Self { fixed: chain::ALL.map(|segment| timing.fixed(segment)), sums: [Activity::default(); PAYERS] }
+    }
+
+    /// What each has been charged with. Standby is charged to nobody.
+    pub fn sums(&self) -> &[Activity; PAYERS] {
+        &self.sums
+    }
+
+    /// Forgets all charges.
+    pub fn reset(&mut self) {
+        self.sums = [Activity::default(); PAYERS];
+    }
+
+    /// Charges what a command did.
+    #[inline]
+    pub fn add(&mut self, entry: &Entry, payers: &Payers) {
+        let mut used = self.used(entry);
+        match payers {
+            Payers::None => {}
+            Payers::One(payer) => add(&mut self.sums[usize::from(*payer)], &used),
+            Payers::Some(shares) => {
+                let mut left = shares.iter().fold((0, 0), |(planes, bytes), share| {
+                    (planes + u64::from(share.planes), bytes + u64::from(share.bytes))
+                });
+                for (sum, share) in self.sums.iter_mut().zip(shares).filter(|(_, share)| share.planes > 0) {
+                    // Of what is left, so that nothing is lost by rounding.
+                    let part = take(&mut used, share, left);
+                    add(sum, &part);
+                    left = (left.0 - u64::from(share.planes), left.1 - u64::from(share.bytes));
+                }
+            }
+        }
+    }
+
+    /// The times of an entry.
+    fn used(&self, entry: &Entry) -> Activity {
+        let time = entry.end - entry.start;
+        let in_planes = time * Time::from(entry.planes);
+        match entry.what {
+            What::Array(Stage::Ton) => Activity { read: in_planes, ..Activity::default() },
+            What::Array(Stage::Tin) => Activity { program: in_planes, ..Activity::default() },
+            What::Array(Stage::Ber) => Activity { erase: in_planes, ..Activity::default() },
+            What::Array(_) => Activity::default(),
+            What::Bus(segment) => {
+                let Fixed { command, address, wait } = self.fixed[segment as usize];
+                let data = time.saturating_sub(command + address + wait);
+                let takes_in = segment.spec().cycles.contains(&Cycle::DataIn);
+                let (data_in, data_out) = if takes_in { (data, 0) } else { (0, data) };
+                Activity { command, address, data_in, data_out, ..Activity::default() }
+            }
+        }
+    }
+}
+
+/// Takes out of `used` the part of a payer, where payers have so many planes and bytes left together.
+fn take(used: &mut Activity, share: &Share, (planes, bytes): (u64, u64)) -> Activity {
+    let cut = |time: &mut Time, part: u64, all: u64| {
+        let part = if all == 0 { 0 } else { (u128::from(*time) * u128::from(part) / u128::from(all)) as Time };
+        *time -= part;
+        part
+    };
+    let by_planes = |time: &mut Time| cut(time, share.planes.into(), planes);
+    let by_bytes = |time: &mut Time| cut(time, share.bytes.into(), bytes);
+    Activity {
+        read: by_planes(&mut used.read),
+        program: by_planes(&mut used.program),
+        erase: by_planes(&mut used.erase),
+        command: by_planes(&mut used.command),
+        address: by_planes(&mut used.address),
+        data_in: by_bytes(&mut used.data_in),
+        data_out: by_bytes(&mut used.data_out),
+        ..Activity::default()
+    }
+}
+
+fn add(sum: &mut Activity, used: &Activity) {
+    sum.read += used.read;
+    sum.program += used.program;
+    sum.erase += used.erase;
+    sum.command += used.command;
+    sum.address += used.address;
+    sum.data_in += used.data_in;
+    sum.data_out += used.data_out;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wordline_nand::{Kind, PageAddress, Segment};
+
+    fn entry(what: What, planes: u8, time: Time) -> Entry {
+        let page = PageAddress::default();
+        let plane_mask = (1 << planes) - 1;
+        Entry {
+            die: 0,
+            kind: Kind::Read,
+            held: false,
+            what,
+            page,
+            planes,
+            plane_mask,
+            bytes: 0,
+            ready: 5,
+            start: 7,
+            end: 7 + time,
+        }
+    }
+
+    fn charges() -> Charges {
+        let fixed = Fixed { command: 10, address: 20, wait: 3 };
+        Charges { fixed: [fixed; SEGMENTS], sums: [Activity::default(); PAYERS] }
+    }
+
+    #[test]
+    fn one_payer_is_charged_with_all() {
+        let mut charges = charges();
+        let segment = chain::ALL.into_iter().find(|segment| segment.spec().cycles.contains(&Cycle::DataIn)).unwrap();
+        charges.add(&entry(What::Bus(segment), 2, 133), &Payers::One(1));
+        charges.add(&entry(What::Array(Stage::Tin), 2, 600), &Payers::One(1));
+        charges.add(&entry(What::Array(Stage::Dummy), 2, 600), &Payers::One(1));
+        let mut expected = [Activity::default(); PAYERS];
+        expected[1] = Activity { command: 10, address: 20, data_in: 100, program: 1200, ..Activity::default() };
+        assert_eq!(charges.sums(), &expected);
+        charges.add(&entry(What::Array(Stage::Ber), 2, 600), &Payers::None);
+        assert_eq!(charges.sums(), &expected);
+        charges.reset();
+        assert_eq!(charges.sums(), &[Activity::default(); PAYERS]);
+    }
+
+    #[test]
+    fn a_shared_command_is_charged_by_planes_and_bytes() {
+        // Payer 0 reads 4 KiB of one plane, payer 2 reads 16 KiB of each of three.
+        let mut shares = [Share::default(); PAYERS];
+        shares[0] = Share { planes: 1, bytes: 4 };
+        shares[2] = Share { planes: 3, bytes: 48 };
+        let mut charges = charges();
+        charges.add(&entry(What::Array(Stage::Ton), 4, 50), &Payers::Some(shares));
+        charges.add(&entry(What::Bus(Segment::ReadOut), 4, 33 + 520), &Payers::Some(shares));
+        let [first, _, third, ..] = charges.sums();
+        // Of the 10 and 20 of cycles a quarter each, rounded down; the rest is the other's.
+        assert_eq!(*first, Activity { read: 50, command: 2, address: 5, data_out: 40, ..Activity::default() });
+        assert_eq!(*third, Activity { read: 150, command: 8, address: 15, data_out: 480, ..Activity::default() });
+    }
+}
