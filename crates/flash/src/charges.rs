@@ -30,20 +30,26 @@ pub enum Payers {
     None,
     /// One alone.
     One(u8),
-    /// By payer.
-    Some([Share; PAYERS]),
+    /// Several.
+    Some(Shares),
 }
+
+/// By payer, what it has of a command.
+pub type Shares = [Share; PAYERS];
 
 /// The times that each payer is charged with.
 #[derive(Clone, Debug)]
 pub(crate) struct Charges {
     fixed: [Fixed; SEGMENTS],
+    /// By segment, whether its data go to the package.
+    takes_in: [bool; SEGMENTS],
     sums: [Activity; PAYERS],
 }
 
 impl Charges {
     pub fn new(timing: &Timing) -> Self {
-        Self { fixed: chain::ALL.map(|segment| timing.fixed(segment)), sums: [Activity::default(); PAYERS] }
+        let takes_in = chain::ALL.map(|segment| segment.spec().cycles.contains(&Cycle::DataIn));
+        Self { fixed: chain::ALL.map(|segment| timing.fixed(segment)), takes_in, sums: [Activity::default(); PAYERS] }
     }
 
     /// What each has been charged with. Standby is charged to nobody.
@@ -56,24 +62,24 @@ impl Charges {
         self.sums = [Activity::default(); PAYERS];
     }
 
-    /// Charges what a command did.
+    /// Charges one payer with what a command did.
     #[inline]
-    pub fn add(&mut self, entry: &Entry, payers: &Payers) {
+    pub fn add(&mut self, entry: &Entry, payer: u8) {
+        let used = self.used(entry);
+        add(&mut self.sums[usize::from(payer)], &used);
+    }
+
+    /// Charges those who share a command with what it did.
+    pub fn divide(&mut self, entry: &Entry, shares: &Shares) {
         let mut used = self.used(entry);
-        match payers {
-            Payers::None => {}
-            Payers::One(payer) => add(&mut self.sums[usize::from(*payer)], &used),
-            Payers::Some(shares) => {
-                let mut left = shares.iter().fold((0, 0), |(planes, bytes), share| {
-                    (planes + u64::from(share.planes), bytes + u64::from(share.bytes))
-                });
-                for (sum, share) in self.sums.iter_mut().zip(shares).filter(|(_, share)| share.planes > 0) {
-                    // Of what is left, so that nothing is lost by rounding.
-                    let part = take(&mut used, share, left);
-                    add(sum, &part);
-                    left = (left.0 - u64::from(share.planes), left.1 - u64::from(share.bytes));
-                }
-            }
+        let mut left = shares
+            .iter()
+            .fold((0, 0), |(planes, bytes), share| (planes + u64::from(share.planes), bytes + u64::from(share.bytes)));
+        for (sum, share) in self.sums.iter_mut().zip(shares).filter(|(_, share)| share.planes > 0) {
+            // Of what is left, so that nothing is lost by rounding.
+            let part = take(&mut used, share, left);
+            add(sum, &part);
+            left = (left.0 - u64::from(share.planes), left.1 - u64::from(share.bytes));
         }
     }
 
@@ -89,8 +95,7 @@ impl Charges {
             What::Bus(segment) => {
                 let Fixed { command, address, wait } = self.fixed[segment as usize];
                 let data = time.saturating_sub(command + address + wait);
-                let takes_in = segment.spec().cycles.contains(&Cycle::DataIn);
-                let (data_in, data_out) = if takes_in { (data, 0) } else { (0, data) };
+                let (data_in, data_out) = if self.takes_in[segment as usize] { (data, 0) } else { (0, data) };
                 Activity { command, address, data_in, data_out, ..Activity::default() }
             }
         }
@@ -131,7 +136,7 @@ fn add(sum: &mut Activity, used: &Activity) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wordline_nand::{Kind, PageAddress, Segment};
+    use wordline_nand::{Kind, NandConfig, PageAddress, Segment};
 
     fn entry(what: What, planes: u8, time: Time) -> Entry {
         let page = PageAddress::default();
@@ -153,20 +158,21 @@ mod tests {
 
     fn charges() -> Charges {
         let fixed = Fixed { command: 10, address: 20, wait: 3 };
-        Charges { fixed: [fixed; SEGMENTS], sums: [Activity::default(); PAYERS] }
+        Charges {
+            fixed: [fixed; SEGMENTS],
+            ..Charges::new(&Timing::new(&NandConfig::default(), 16).expect("the default is legal"))
+        }
     }
 
     #[test]
     fn one_payer_is_charged_with_all() {
         let mut charges = charges();
         let segment = chain::ALL.into_iter().find(|segment| segment.spec().cycles.contains(&Cycle::DataIn)).unwrap();
-        charges.add(&entry(What::Bus(segment), 2, 133), &Payers::One(1));
-        charges.add(&entry(What::Array(Stage::Tin), 2, 600), &Payers::One(1));
-        charges.add(&entry(What::Array(Stage::Dummy), 2, 600), &Payers::One(1));
+        charges.add(&entry(What::Bus(segment), 2, 133), 1);
+        charges.add(&entry(What::Array(Stage::Tin), 2, 600), 1);
+        charges.add(&entry(What::Array(Stage::Dummy), 2, 600), 1);
         let mut expected = [Activity::default(); PAYERS];
         expected[1] = Activity { command: 10, address: 20, data_in: 100, program: 1200, ..Activity::default() };
-        assert_eq!(charges.sums(), &expected);
-        charges.add(&entry(What::Array(Stage::Ber), 2, 600), &Payers::None);
         assert_eq!(charges.sums(), &expected);
         charges.reset();
         assert_eq!(charges.sums(), &[Activity::default(); PAYERS]);
@@ -179,8 +185,8 @@ mod tests {
         shares[0] = Share { planes: 1, bytes: 4 };
         shares[2] = Share { planes: 3, bytes: 48 };
         let mut charges = charges();
-        charges.add(&entry(What::Array(Stage::Ton), 4, 50), &Payers::Some(shares));
-        charges.add(&entry(What::Bus(Segment::ReadOut), 4, 33 + 520), &Payers::Some(shares));
+        charges.divide(&entry(What::Array(Stage::Ton), 4, 50), &shares);
+        charges.divide(&entry(What::Bus(Segment::ReadOut), 4, 33 + 520), &shares);
         let [first, _, third, ..] = charges.sums();
         // Of the 10 and 20 of cycles a quarter each, rounded down; the rest is the other's.
         assert_eq!(*first, Activity { read: 50, command: 2, address: 5, data_out: 40, ..Activity::default() });

@@ -12,7 +12,7 @@ pub mod timeline;
 pub mod unit;
 
 pub use array::{Agenda, ChannelTimes, Flash, FlashError, Progress};
-pub use charges::{Payers, Share, PAYERS};
+pub use charges::{Payers, Share, Shares, PAYERS};
 pub use geometry::{Geometry, GeometryConfig, GeometryError};
 pub use recorder::Logged;
 pub use spending::{Spent, Tally};

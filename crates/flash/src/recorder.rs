@@ -1,6 +1,6 @@
 //! The recorder of a drive's flash: every use of the bus and of the cells as an entry, or sums by command and by payer.
 
-use crate::charges::{Charges, Payers, PAYERS};
+use crate::charges::{Charges, Payers, Shares, PAYERS};
 use crate::spending::{Spending, Spent, Tally};
 use wordline_base::Time;
 use wordline_nand::energy::Activity;
@@ -23,7 +23,17 @@ pub struct Logged {
 struct Current {
     number: u64,
     tally: Tally,
-    payers: Payers,
+    payer: Payer,
+}
+
+/// Who pays for a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Payer {
+    #[default]
+    None,
+    One(u8),
+    /// As the lane's shares say.
+    Several,
 }
 
 /// The log of a drive's flash.
@@ -39,6 +49,8 @@ pub struct Recorder {
     /// Who pays for the next command.
     pays_next: Payers,
     charges: Charges,
+    /// By lane, while several have paid for a command: their shares of the current one, and of the one before.
+    shares: Vec<[Shares; 2]>,
     /// By lane: the current command, and the one before.
     current: Vec<[Current; 2]>,
 }
@@ -54,6 +66,7 @@ impl Recorder {
             adds_next: false,
             pays_next: Payers::None,
             charges: Charges::new(timing),
+            shares: Vec::new(),
             current: vec![Default::default(); lanes],
         }
     }
@@ -66,13 +79,13 @@ impl Recorder {
     /// True if anything of what a lane does is recorded.
     #[inline]
     pub fn hears(&self, lane: u32) -> bool {
-        self.logs || self.current[lane as usize].iter().any(|it| it.tally != Tally::NONE || it.payers != Payers::None)
+        self.logs || self.current[lane as usize].iter().any(|it| it.tally != Tally::NONE || it.payer != Payer::None)
     }
 
     /// The recorder as a lane of a die sees it.
     pub fn of_lane(&mut self, lane: u32, die: u32) -> LaneLog<'_> {
         let commands = self.current[lane as usize];
-        LaneLog { recorder: self, commands, die }
+        LaneLog { recorder: self, commands, lane, die }
     }
 
     /// Sums the time of the command that starts next.
@@ -101,16 +114,28 @@ impl Recorder {
         self.started += 1;
         let adds = std::mem::take(&mut self.adds_next);
         let tally = if adds { self.spending.begin(lane, now) } else { Tally::NONE };
-        let payers = std::mem::take(&mut self.pays_next);
+        let payer = match std::mem::take(&mut self.pays_next) {
+            Payers::None => Payer::None,
+            Payers::One(payer) => Payer::One(payer),
+            Payers::Some(shares) => {
+                self.shares.resize(self.current.len(), Default::default());
+                let of_lane = &mut self.shares[lane as usize];
+                *of_lane = [shares, of_lane[0]];
+                Payer::Several
+            }
+        };
         let commands = &mut self.current[lane as usize];
         // Nothing more comes of the one before, unless this one follows it in cache mode.
         let before = if follows { commands[0] } else { Current::default() };
-        *commands = [Current { number: self.started, tally, payers }, before];
+        *commands = [Current { number: self.started, tally, payer }, before];
     }
 
     /// What a lane does belongs to the commands of another.
     pub fn take_over(&mut self, lane: u32, other: u32) {
         self.current[lane as usize] = self.current[other as usize];
+        if !self.shares.is_empty() {
+            self.shares[lane as usize] = self.shares[other as usize];
+        }
     }
 
     /// Where the time of the command is added up that a lane began last.
@@ -139,6 +164,7 @@ impl Recorder {
 pub struct LaneLog<'a> {
     recorder: &'a mut Recorder,
     commands: [Current; 2],
+    lane: u32,
     die: u32,
 }
 
@@ -148,7 +174,14 @@ impl Log for LaneLog<'_> {
         if let Some(spent) = self.recorder.spending.of_mut(command.tally) {
             spent.add(entry);
         }
-        self.recorder.charges.add(entry, &command.payers);
+        match command.payer {
+            Payer::None => {}
+            Payer::One(payer) => self.recorder.charges.add(entry, payer),
+            Payer::Several => {
+                let Recorder { charges, shares, .. } = &mut *self.recorder;
+                charges.divide(entry, &shares[self.lane as usize][usize::from(entry.held)]);
+            }
+        }
         if self.recorder.logs {
             self.recorder.entries.push(Logged { die: self.die, command: command.number, entry: *entry });
         }
