@@ -543,8 +543,9 @@ def test_a_file_of_no_use_is_told_so(
 
 def test_policies_of_a_file_are_listed_with_the_others(wordline: Run) -> None:
     listed = parsed(done(wordline("policies", "victim", "--policy", VICTIMS, "--json")))
-    assert [policy["name"] for policy in listed][-2:] == ["python-greedy", "python-cost-benefit"]
-    assert listed[-1]["options"] == [{"key": "victim.age_weight", "default": 1.0, "doc": ""}]
+    names = ["python-greedy", "python-cost-benefit", "python-read-aligned"]
+    assert [policy["name"] for policy in listed][-3:] == names
+    assert listed[-2]["options"] == [{"key": "victim.age_weight", "default": 1.0, "doc": ""}]
     shown = done(wordline("policies", "collect", "--policy", EAGER))
     assert "eager" in shown
     assert "collect.ahead = 8" in shown

@@ -49,12 +49,22 @@ MEMBERS = [
     ("arbiter", "first-come", "turns.py", ""),
     ("arbiter", "reads-first", "turns.py", ""),
     ("arbiter", "priority", "turns.py", "collect.pacing=false"),
+    ("arbiter", "slack", "turns.py", "arbiter.read_deadline_us=900 arbiter.write_deadline_us=4000"),
     ("dispatch", "one-queue", "stage.py", "dispatch.depth=2"),
     ("dispatch", "priority", "stage.py", "placement.policy=static collect.scope=plane"),
     ("dispatch", "weighted-fair", "stage.py", "shares.policy=feedback"),
+    ("dispatch", "deadline", "stage.py", ""),
+    ("dispatch", "deadline", "stage.py", "dispatch.read_deadline_us=9000 placement.policy=static collect.scope=plane"),
+    ("dispatch", "vaq", "queues.py", ""),
+    ("dispatch", "paq", "queues.py", "pack.policy=planes dispatch.bound_us=300"),
+    ("dispatch", "paq", "queues.py", "pack.policy=planes dispatch.interleave=true dispatch.decision_us=2"),
+    ("dispatch", "paq", "queues.py", "pack.policy=planes dispatch.clumps=false"),
+    ("dispatch", "out-of-order", "queues.py", "pack.policy=planes dispatch.packing=true"),
     ("mapping", "cached", "mapcache.py", "mapping.unit_kib=4 mapping.cache_kib=64"),
     ("refresh", "scrub", "upkeep.py", "refresh.start_reads=40 refresh.stop_reads=30"),
     ("wear", "static", "upkeep.py", "wear.start_cycles=3 wear.stop_cycles=2"),
+    ("wear", "recency", "upkeep.py", "wear.erases_per_block=3"),
+    ("wear", "hot-cold", "upkeep.py", "wear.threshold_cycles=2"),
     ("shares", "feedback", "times.py", "dispatch.policy=debit"),
     ("suspend", "reads", "times.py", "suspend.least_left_us=50"),
 ]
@@ -83,7 +93,7 @@ def settings(*texts: str) -> list[str]:
 
 
 @pytest.mark.parametrize("buffered", [False, True], ids=["direct", "buffered"])
-@pytest.mark.parametrize("member", MEMBERS, ids=lambda member: "-".join(member[:2]))
+@pytest.mark.parametrize("member", MEMBERS, ids=lambda member: "-".join((*member[:2], *member[3].split()[:3])))
 def test_a_built_in_policy_in_python_does_the_very_same(
     wordline: Run, drive: Path, partial: Path, skewed: Path, member: tuple[str, str, str, str], buffered: bool
 ) -> None:

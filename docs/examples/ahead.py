@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from wordline.policy import Collect, SpaceView, StepView
+from wordline.policy import CandidateView, Collect, SpaceView, StepView
 
 
 class Ahead(Collect):
@@ -27,3 +27,14 @@ class Ahead(Collect):
         """True to go on with a victim block."""
         needs_die = view.host_reads or view.host_writes or view.die_serves_host
         return not needs_die or not view.host_has_room or view.free < self.start
+
+
+class Foresight(Ahead):
+    """As :class:`Ahead`, but in a rest it starts a block only if it can end before the next request, as with
+    ``collect.foresight``: an ideal to compare with."""
+
+    name = "foresight"
+
+    def takes(self, view: CandidateView) -> bool:
+        """True if blocks are short, or there is time."""
+        return view.free < self.start or view.until_next_us is None or view.time_us <= view.until_next_us

@@ -1,9 +1,9 @@
-"""Read scrubbing and static wear leveling, rewritten in Python: they move exactly the blocks of the built-in ones."""
+"""Read scrubbing, folding, four ways of wear leveling, rewritten in Python: they move the blocks of built-in ones."""
 
 from typing import Annotated
 
 import numpy as np
-from wordline.policy import Refresh, UpkeepView, Wear
+from wordline.policy import Fold, Refresh, UpkeepView, Wear
 
 
 class Scrub(Refresh):
@@ -69,3 +69,132 @@ class Static(Wear):
         if not self.active or not fit.any():
             return None
         return view.blocks[np.where(fit, difference, -1).argmax()]
+
+
+class Recency(Wear):
+    """Data leave a block that was not erased lately, when erases over those that were reach a ratio."""
+
+    name = "python-recency"
+    opens_worn = False
+    goes_with_logs = True
+    erases_per_block: Annotated[float, "Erases over blocks that were erased, from which on data are moved."] = 16.0
+
+    def __init__(self) -> None:
+        self.bits = np.zeros(self.drive.planes * self.drive.blocks_per_plane, bool)
+        self.erases = self.at = 0
+
+    def erased(self, view: UpkeepView, block: int, task: str) -> None:
+        """Sets the bit of the block."""
+        self.bits[block] = True
+        self.erases += 1
+
+    def next(self, view: UpkeepView) -> int | None:
+        """The next full block without bit, round and round."""
+        if not self.bits.any() or self.erases < self.erases_per_block * self.bits.sum():
+            return None
+        fit = view.blocks[view.full & ~self.bits[view.blocks]]
+        if not len(fit):
+            self.bits[:] = False
+            self.erases = 0
+            return None
+        block = int(fit[np.searchsorted(fit, self.at) % len(fit)])
+        self.at = (block + 1) % len(self.bits)
+        return block
+
+
+class HotCold(Wear):
+    """The most and the least worn block of a domain exchange their data, when they differ by too much."""
+
+    name = "python-hot-cold"
+    goes_with_logs = True
+    threshold_cycles: Annotated[int, "Difference in P/E cycles beyond which blocks are swapped."] = 16
+
+    def __init__(self) -> None:
+        # By domain: the block that data leave in the first half of a swap.
+        self.leaving: dict[int, int] = {}
+
+    def erased(self, view: UpkeepView, block: int, task: str) -> int | None:
+        """What leaves its block now, if anything."""
+        shape = self.drive
+        domain = block // shape.blocks_per_plane if shape.domains > 1 else 0
+        here = view.blocks // shape.blocks_per_plane == domain if shape.domains > 1 else np.ones(len(view.blocks), bool)
+        may_move = here & view.full & (view.valid > 0)
+        if not may_move.any():
+            return None
+        blocks, erases = view.blocks[may_move], view.erases[may_move]
+        is_far = view.erases[view.blocks == block][0] - erases.min() > self.threshold_cycles
+        if task == "wear" and self.leaving.get(domain) == block:
+            # The second half.
+            del self.leaving[domain]
+            return blocks[erases.argmin()] if is_far else None
+        worn = self.leaving.get(domain, block)
+        is_under_way = worn != block and worn not in blocks and worn in view.blocks
+        if task != "gc" or is_under_way:
+            return None
+        self.leaving.pop(domain, None)
+        if not is_far or erases.max() == erases.min():
+            return None
+        self.leaving[domain] = int(blocks[erases.argmax()])
+        return self.leaving[domain]
+
+
+class Lazy(Wear):
+    """When GC erases a block worn beyond the average by more than a threshold, data that stay move there."""
+
+    name = "python-lazy"
+    goes_with_logs = True
+    sees_stays = True
+    delta_cycles: Annotated[float, "P/E cycles above the average of its domain from which on a block is worn."] = 16.0
+
+    def __init__(self) -> None:
+        # By domain: the place at which the last search ended.
+        self.at: dict[int, int] = {}
+
+    def erased(self, view: UpkeepView, block: int, task: str) -> int | None:
+        """The next data that stay in the domain, in the order of a permutation of all places."""
+        shape = self.drive
+        here = view.blocks // shape.blocks_per_plane == block // shape.blocks_per_plane
+        here |= shape.domains == 1
+        average = (view.erases[here].sum() - 1) / here.sum()
+        if task != "gc" or view.erases[view.blocks == block][0] - 1 - average <= self.delta_cycles:
+            return None
+        assert view.stays is not None, "it sees where data stay"
+        domain = block // shape.blocks_per_plane if shape.domains > 1 else 0
+        places, at = len(view.stays), self.at.get(domain, 0)
+        mask = (1 << (places - 1).bit_length()) - 1
+        for _ in range(places):
+            while (at := at * 1_664_525 + 1_013_904_223 & mask) >= places:
+                pass
+            self.at[domain] = at
+            found = int(view.stays[at])
+            if found >= 0 and (shape.domains == 1 or found // shape.blocks_per_plane == domain):
+                return found
+        return None
+
+
+class Coldest(Fold):
+    """The SLC block whose data were overwritten longest ago, in rests of the host or while the cache is nearly full."""
+
+    name = "python-coldest"
+    sees_ages = True
+    idle_us: Annotated[float, "Rest of the host after which the whole cache is folded."] = 10_000.0
+    start_blocks: Annotated[int, "Blocks left for the cache in a domain below which folding starts."] = 0
+    stop_blocks: Annotated[int, "It goes on until so many are left."] = 0
+
+    def __init__(self) -> None:
+        self.pressed = False
+
+    def after_rest(self) -> float:
+        """When it folds."""
+        return self.idle_us
+
+    def next(self, view: UpkeepView) -> int | None:
+        """The oldest; of equals the one with the lowest number."""
+        left = np.array(view.slc_left_by_domain)
+        self.pressed = bool((left < (self.stop_blocks if self.pressed else self.start_blocks)).any())
+        if not self.pressed and not view.host_rests:
+            return None
+        domain = view.blocks // self.drive.blocks_per_plane if self.drive.domains > 1 else np.zeros_like(view.blocks)
+        fit = view.cached & (view.host_rests | (left[domain] < self.stop_blocks))
+        assert view.age is not None, "it sees ages"
+        return view.blocks[np.where(fit, view.age, -1).argmax()] if fit.any() else None

@@ -1,4 +1,4 @@
-"""Two victim policies that come with Wordline, rewritten in Python: they choose exactly the same blocks."""
+"""Three victim policies that come with Wordline, rewritten in Python: they choose exactly the same blocks."""
 
 import numpy as np
 from wordline.policy import Victim, VictimView
@@ -37,3 +37,20 @@ class CostBenefit(Victim):
         if self.age_weight != 1:
             age **= self.age_weight
         return view.blocks[np.argmax((view.units_per_block - valid) * age / (2 * valid))]
+
+
+class ReadAligned(Victim):
+    """Of the blocks with the fewest valid logical pages, the one whose pages fit most reads that wait."""
+
+    name = "python-read-aligned"
+    candidates: int = 10
+    sees_reads = True
+
+    def choose(self, view: VictimView) -> int | None:
+        """The first of equals has had its count longest."""
+        gaining = np.searchsorted(view.valid, view.units_per_block - view.units_per_page, side="right")
+        if gaining == 0:
+            return None
+        assert view.aligned_reads is not None, "it sees reads"
+        least = min(np.searchsorted(view.valid, view.valid[0], side="right"), self.candidates)
+        return view.blocks[view.aligned_reads[:least].argmax()]

@@ -149,6 +149,10 @@ impl FirmwareConfig {
     /// # Errors
     /// Names the first key that cannot be used, its value, and what to write instead.
     pub fn plan(&self, geometry: &Geometry) -> Result<Plan, ConfigError> {
+        self.checked(geometry).map_err(|error| self.of_scheme(error))
+    }
+
+    fn checked(&self, geometry: &Geometry) -> Result<Plan, ConfigError> {
         let (mut plan, need) = self.draft(geometry)?;
         match plan.spare_blocks.checked_sub(need.blocks()) {
             Some(expendable) => {
@@ -175,7 +179,7 @@ impl FirmwareConfig {
         let redundancy = self.redundancy.build(&build)?;
         let (stripe, raid) = (redundancy.stripe(), redundancy.raid());
         let collect = self.collect.build(&build)?;
-        self.victim.build(&build)?;
+        let victim = self.victim.build(&build)?;
         if let (Some(most), VictimConfig::Guest(_)) = (collect.most_of_die(), &self.victim) {
             let problem =
                 "has no effect on an external victim policy, which sees all closed blocks; remove one of them";
@@ -198,7 +202,10 @@ impl FirmwareConfig {
         let composes = matches!(&self.dispatch, DispatchConfig::Paq(options) if options.clumps);
         if dispatch.tags().is_some_and(|rules| rules.packs_across) && pack.window() == 0 && !composes {
             let problem = "has no effect: pack.policy has no multi-plane commands; use pack.policy = \"planes\"";
-            return Err(ConfigError::new("dispatch.packing", true, problem));
+            return Err(match &self.dispatch {
+                DispatchConfig::Guest(guest) => guest.error("dispatch", format!("its packs_across {problem}")),
+                _ => ConfigError::new("dispatch.packing", true, problem),
+            });
         }
         if dispatch.commits().is_some() || dispatch.banks().is_some() {
             self.check_transactions(fixed || takes_turns, &build)?;
@@ -208,7 +215,7 @@ impl FirmwareConfig {
             self.check_pacing(&arbiter)?;
         }
         self.suspend.build(&build)?;
-        self.check_holding(&collect, &pack, dispatch.depth().is_some())?;
+        self.check_holding(&collect, (&pack, &victim), dispatch.depth().is_some())?;
         self.check_steps(mapping.fixes_pages(), &collect)?;
         self.check_places(mapping.fixes_pages(), stripe.is_some(), &collect)?;
         self.check_programs(geometry, mapping.fixes_pages(), &collect, &upkeep)?;

@@ -25,6 +25,11 @@ impl<'a> Stays<'a> {
         Self { blocks, map, lots, logs }
     }
 
+    /// True if the mapping has log blocks.
+    pub fn has_logs(&self) -> bool {
+        self.logs.is_some()
+    }
+
     /// How many places there are: logical blocks with log blocks, else blocks.
     pub fn count(&self) -> u32 {
         match (self.lots, self.logs) {

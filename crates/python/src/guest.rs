@@ -1,17 +1,25 @@
 //! Policies written in Python: the firmware calls their objects and holds the interpreter's lock during the call. Their
 //! exceptions are passed on unchanged: as the cause of the fault, or, while policies are built, by [`Guests`].
 
+mod blocks;
+mod collect;
 mod commands;
+mod dies;
 mod figures;
+mod mapping;
 mod times;
 
 use crate::failure::{noted, Failure};
+use blocks::{Chooser, Keeper};
+use collect::Collector;
 use commands::{Packer, Protector};
+use dies::{Dispatcher, Server};
+use mapping::Mapper;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBool, PyTuple};
 use serde_json::{json, Map, Value};
 use std::any::Any;
 use std::fmt;
@@ -19,15 +27,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use times::Controller;
 use wordline_base::{ps_from_us, Time};
 use wordline_drive::guests::{
-    Build, ByTask, CacheView, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock,
-    GuestMapping, GuestPack, GuestPlacement, GuestProcessor, GuestRedundancy, GuestShares, GuestSuspend, GuestTrim,
-    GuestUpkeep, GuestVictim, Maker, MoveView, Occasion, Refusal, SlcSize, SpaceView, StageView, StepView, Target,
-    Task, UpkeepView, VictimView, Waiting,
+    Build, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock, GuestMapping, GuestPack,
+    GuestPlacement, GuestProcessor, GuestRedundancy, GuestShares, GuestSuspend, GuestTrim, GuestUpkeep, GuestVictim,
+    Maker, Occasion, Refusal, SlcSize,
 };
-
-/// Numbers of a block for a victim policy: its own, valid logical pages, erases, age.
-const COLUMNS: usize = 4;
-const NUMBER: usize = size_of::<i64>();
 
 /// The exception that prevented building a policy.
 #[derive(Clone, Debug, Default)]
@@ -174,26 +177,27 @@ impl Maker for PythonMaker {
     }
 
     seated! {
-        arbiter: GuestArbiter;
         free_block: GuestFreeBlock;
-        mapping: GuestMapping;
         placement: GuestPlacement;
         processor: GuestProcessor;
         suspend: GuestSuspend;
         trim: GuestTrim;
-        victim: GuestVictim;
+    }
+
+    fn mapping(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestMapping>, String> {
+        Ok(Box::new(self.read(self.seated(options, build)?, Mapper::new)?))
+    }
+
+    fn arbiter(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestArbiter>, String> {
+        Ok(Box::new(self.read(self.seated(options, build)?, Server::new)?))
     }
 
     fn dispatch(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestDispatch>, String> {
-        let seated = self.seated(options, build)?;
-        let is = |key: &str| {
-            Python::attach(|py| {
-                let answer = seated.object.bind(py).getattr(key).and_then(|answer| answer.is_truthy());
-                answer.map_err(|error| self.raised.keep(py, error))
-            })
-        };
-        let (sees_all, takes_shares) = (is("sees_all")?, is("takes_shares")?);
-        Ok(Box::new(Dispatcher { seated, sees_all, takes_shares }))
+        Ok(Box::new(self.read(self.seated(options, build)?, Dispatcher::new)?))
+    }
+
+    fn victim(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestVictim>, String> {
+        Ok(Box::new(self.read(self.seated(options, build)?, Chooser::new)?))
     }
 
     fn upkeep(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestUpkeep>, String> {
@@ -214,7 +218,7 @@ impl Maker for PythonMaker {
                 None => Err(format!("its method 'after_reads' is of no use: {}", odd(&answer, WANTED))),
             }
         })?;
-        Ok(Box::new(Keeper { seated, occasion }))
+        Ok(Box::new(self.read(seated, |py, seated| Keeper::new(py, seated, occasion).map(Ok))?))
     }
 
     fn shares(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestShares>, String> {
@@ -224,7 +228,7 @@ impl Maker for PythonMaker {
     fn collect(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestCollect>, String> {
         let seated = self.seated(options, build)?;
         let rest = Python::attach(|py| self.rest_of(py, &seated))?;
-        Ok(Box::new(self.read(seated, |py, seated| Collector::new(py, seated, rest).map(Ok))?))
+        Ok(Box::new(self.read(seated, |py, seated| Collector::new(py, seated, rest))?))
     }
 
     fn pack(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPack>, String> {
@@ -271,6 +275,31 @@ impl Seated {
         let closed = object.getattr(py, "closed")?;
         let closed = (!closed.is_none(py)).then_some(closed);
         Ok(Self { object, decide, closed, broken: None })
+    }
+
+    /// A method of its object that it may lack.
+    fn method(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+        let method = self.object.getattr(py, name)?;
+        Ok((!method.is_none(py)).then_some(method))
+    }
+
+    /// A copy with the methods of these names, if it has them.
+    fn copy_with<const N: usize>(&self, names: [&str; N]) -> (Self, [Option<Py<PyAny>>; N]) {
+        let copy = self.copy();
+        Python::attach(|py| {
+            // An object that has just been copied has the methods of the first.
+            let mut methods = [const { None }; N];
+            for (method, name) in methods.iter_mut().zip(names) {
+                match copy.method(py, name) {
+                    Ok(found) => *method = found,
+                    Err(error) => {
+                        let broken = copy.broken.clone().or(Some(refusal(py, error)));
+                        return (Self { broken, ..copy }, [const { None }; N]);
+                    }
+                }
+            }
+            (copy, methods)
+        })
     }
 
     /// The answer of a policy that is asked once.
@@ -324,163 +353,12 @@ fn block_of(answer: &Bound<'_, PyAny>) -> Result<Option<u32>, String> {
     whole(answer).map(Some).ok_or_else(|| odd(answer, "the number of a block, or None"))
 }
 
-/// The columns one after another: all blocks, all numbers of valid logical pages, all erases, all ages.
-fn fill(view: &VictimView<'_>, count: usize, memory: &mut [u8]) {
-    let (blocks, rest) = memory.split_at_mut(count * NUMBER);
-    let (valid, rest) = rest.split_at_mut(count * NUMBER);
-    let (erases, ages) = rest.split_at_mut(count * NUMBER);
-    let cells = |column: &mut [u8], at: usize, value: u32| {
-        column[at * NUMBER..(at + 1) * NUMBER].copy_from_slice(&i64::from(value).to_ne_bytes());
-    };
-    for (at, block) in view.by_rank().enumerate() {
-        cells(blocks, at, block);
-        cells(valid, at, view.valid(block));
-        cells(erases, at, view.erases(block));
-        cells(ages, at, view.age(block));
-    }
-}
-
-impl GuestVictim for Seated {
-    fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, Refusal> {
-        let count = view.closed_count() as usize;
-        let answer = self.ask(|py| {
-            // The bytes are never written again: arrays over them are read-only, and stay valid if the policy keeps
-            // them.
-            let memory = PyBytes::new_with(py, COLUMNS * NUMBER * count, |memory| {
-                fill(view, count, memory);
-                Ok(())
-            })?;
-            let answer = self.decide.bind(py).call1((memory, count, view.domain()))?;
-            Ok(block_of(&answer))
-        })?;
-        Ok(answer?)
-    }
-
-    fn closed(&mut self, _: &VictimView<'_>, block: u32) -> Result<(), Refusal> {
-        match &self.closed {
-            Some(closed) => self.ask(|py| closed.call1(py, (block,)).map(drop)),
-            None => Ok(()),
-        }
-    }
-
-    fn fork(&self) -> Box<dyn GuestVictim> {
-        Box::new(self.copy())
-    }
-}
-
-/// A collect policy.
-struct Collector {
-    seated: Seated,
-    /// The rest of the host after which it is asked, if it waits for one.
-    rest: Option<Time>,
-    /// Asked before each step of a victim block, if the policy has it.
-    step: Option<Py<PyAny>>,
-    /// Asked where each moved logical page is to be written, if the policy has it.
-    place: Option<Py<PyAny>>,
-}
-
-impl fmt::Debug for Collector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Collector").field("seated", &self.seated).finish_non_exhaustive()
-    }
-}
-
-impl Collector {
-    fn new(py: Python<'_>, seated: Seated, rest: Option<Time>) -> PyResult<Self> {
-        let method = |name: &str| {
-            let method = seated.object.bind(py).getattr(name)?;
-            Ok::<_, PyErr>((!method.is_none()).then(|| method.unbind()))
-        };
-        let (step, place) = (method("step")?, method("place")?);
-        Ok(Self { seated, rest, step, place })
-    }
-}
-
 /// A truth value of Python, such as a numpy comparison, but not a forgotten return.
 fn truth(answer: &Bound<'_, PyAny>) -> PyResult<Result<bool, String>> {
     if answer.is_none() {
         return Ok(Err(odd(answer, "True or False")));
     }
     answer.is_truthy().map(Ok)
-}
-
-impl GuestCollect for Collector {
-    fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal> {
-        let decide = &self.seated.decide;
-        let told = (view.domain, view.free, view.running, view.rested);
-        let answer = self.seated.ask(|py| truth(&decide.bind(py).call1(told)?))?;
-        Ok(answer?)
-    }
-
-    fn rest(&self) -> Option<Time> {
-        self.rest
-    }
-
-    fn steps(&self) -> bool {
-        self.step.is_some()
-    }
-
-    fn step(&mut self, view: &StepView) -> Result<bool, Refusal> {
-        let Some(step) = &self.step else { return Ok(true) };
-        let answer = self.seated.ask(|py| {
-            // Tuples of at most twelve come from Rust.
-            let numbers = (view.domain, view.die, view.free, view.running, view.unread, view.on_the_way);
-            let host = (view.host_reads, view.host_writes, view.host_has_room, view.host_rests);
-            truth(&step.bind(py).call1((numbers, host, view.erases, view.die_works, view.die_serves_host))?)
-        })?;
-        Ok(answer?)
-    }
-
-    fn places(&self) -> bool {
-        self.place.is_some()
-    }
-
-    fn place(&mut self, view: &MoveView) -> Result<Target, Refusal> {
-        const WANTED: &str = "the number of a die, a pair such as (\"channel\", 0) or (\"die\", 3), or None";
-        let Some(place) = &self.place else { return Ok(Target::Any) };
-        let answer = self.seated.ask(|py| {
-            let numbers =
-                (view.domain, view.unit, view.block, view.die, view.channel, view.valid, view.erases, view.free);
-            let answer = place.bind(py).call1((numbers, view.of_table))?;
-            Ok(target_of(&answer).ok_or_else(|| odd(&answer, WANTED)))
-        })?;
-        Ok(answer?)
-    }
-
-    fn fork(&self) -> Box<dyn GuestCollect> {
-        let seated = self.seated.copy();
-        Python::attach(|py| {
-            // An object that has just been copied has the methods of the first.
-            let again = |method: &Option<Py<PyAny>>, name| match method {
-                Some(_) => seated.object.getattr(py, name).map(Some),
-                None => Ok(None),
-            };
-            let methods = again(&self.step, "step").and_then(|step| Ok((step, again(&self.place, "place")?)));
-            let (step, place, broken) = match methods {
-                Ok((step, place)) => (step, place, None),
-                Err(error) => (None, None, Some(refusal(py, error))),
-            };
-            let broken = seated.broken.or(broken);
-            Box::new(Self { seated: Seated { broken, ..seated }, rest: self.rest, step, place })
-        })
-    }
-}
-
-/// The channel or die that an answer names.
-fn target_of(answer: &Bound<'_, PyAny>) -> Option<Target> {
-    if answer.is_none() {
-        return Some(Target::Any);
-    }
-    if let Ok(pair) = answer.cast::<PyTuple>() {
-        let (kind, number) = pair.extract::<(PyBackedStr, Bound<'_, PyAny>)>().ok()?;
-        let of_kind = match &*kind {
-            "channel" => Target::Channel,
-            "die" => Target::Die,
-            _ => return None,
-        };
-        return whole(&number).map(of_kind);
-    }
-    whole(answer).map(Target::Die)
 }
 
 impl GuestFreeBlock for Seated {
@@ -526,155 +404,6 @@ impl GuestPlacement for Seated {
     }
 
     fn fork(&self) -> Box<dyn GuestPlacement> {
-        Box::new(self.copy())
-    }
-}
-
-impl GuestArbiter for Seated {
-    fn choose(&mut self, waiting: &[Waiting]) -> Result<usize, Refusal> {
-        const WANTED: &str = "the index of an operation in the list";
-        let answer = self.ask(|py| {
-            let list = PyList::new(py, waiting.iter().map(|one| (one.class.name(), one.sequence)))?;
-            let answer = self.decide.bind(py).call1((list,))?;
-            Ok(whole::<usize>(&answer).ok_or_else(|| odd(&answer, WANTED)))
-        })?;
-        Ok(answer?)
-    }
-
-    fn fork(&self) -> Box<dyn GuestArbiter> {
-        Box::new(self.copy())
-    }
-}
-
-/// A policy of a background task.
-struct Keeper {
-    seated: Seated,
-    occasion: Occasion,
-}
-
-impl fmt::Debug for Keeper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Keeper").field(&self.seated).field(&self.occasion).finish()
-    }
-}
-
-/// Columns of the view of a background task: numbers of blocks, valid logical pages, page reads, erases; then the truth values.
-const NUMBERS: usize = 4;
-const TRUTHS: usize = 4;
-
-/// The columns one after another, as those of [`fill`].
-fn fill_blocks(view: &UpkeepView<'_>, count: usize, memory: &mut [u8]) {
-    let (numbers, truths) = memory.split_at_mut(NUMBERS * count * NUMBER);
-    let mut cached = view.cached().peekable();
-    for (at, block) in view.in_use().enumerate() {
-        let row = [block, view.valid(block), view.reads(block), view.erases(block)];
-        for (column, value) in row.into_iter().enumerate() {
-            let place = (column * count + at) * NUMBER;
-            numbers[place..place + NUMBER].copy_from_slice(&i64::from(value).to_ne_bytes());
-        }
-        let is_cached = cached.next_if_eq(&block).is_some();
-        let row = [view.is_written(block), view.is_full(block), view.is_free(block), is_cached];
-        for (column, value) in row.into_iter().enumerate() {
-            truths[column * count + at] = u8::from(value);
-        }
-    }
-}
-
-impl GuestUpkeep for Keeper {
-    fn occasion(&self) -> Occasion {
-        self.occasion
-    }
-
-    fn next(&mut self, view: &UpkeepView<'_>) -> Result<Option<u32>, Refusal> {
-        let count = view.in_use().count();
-        let answer = self.seated.ask(|py| {
-            let memory = PyBytes::new_with(py, (NUMBERS * NUMBER + TRUTHS) * count, |memory| {
-                fill_blocks(view, count, memory);
-                Ok(())
-            })?;
-            let left: u32 = view.domains().map(|domain| view.slc_left(domain)).sum();
-            let told = (memory, count, view.host_units(), view.host_reads(), view.is_idle(), left);
-            let answer = self.seated.decide.bind(py).call1(told)?;
-            Ok(block_of(&answer))
-        })?;
-        Ok(answer?)
-    }
-
-    fn fork(&self) -> Box<dyn GuestUpkeep> {
-        Box::new(Self { seated: self.seated.copy(), occasion: self.occasion })
-    }
-}
-
-/// A dispatch policy.
-struct Dispatcher {
-    seated: Seated,
-    sees_all: bool,
-    takes_shares: bool,
-}
-
-impl fmt::Debug for Dispatcher {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dispatcher").field("seated", &self.seated).finish_non_exhaustive()
-    }
-}
-
-/// A figure for each task, by its name.
-fn by_task<'py, N: IntoPyObject<'py> + Copy>(py: Python<'py>, figures: &ByTask<N>) -> PyResult<Bound<'py, PyDict>> {
-    let all = PyDict::new(py);
-    for (task, figure) in Task::all().zip(figures) {
-        all.set_item(task.about().name, *figure)?;
-    }
-    Ok(all)
-}
-
-impl GuestDispatch for Dispatcher {
-    fn sees_all(&self) -> bool {
-        self.sees_all
-    }
-
-    fn takes_shares(&self) -> bool {
-        self.takes_shares
-    }
-
-    fn next(&mut self, view: &StageView<'_>, shares: &ByTask<f64>) -> Result<Option<usize>, Refusal> {
-        const WANTED: &str = "the index of an operation in the list, or None";
-        let answer = self.seated.ask(|py| {
-            let staged = view.staged.iter().map(|one| (one.class.name(), one.sequence, one.die));
-            let staged = PyList::new(py, staged)?;
-            let shares = if self.takes_shares { Some(by_task(py, shares)?) } else { None };
-            let told = (staged, by_task(py, view.outstanding)?, *view.times, shares);
-            let answer = self.seated.decide.bind(py).call1(told)?;
-            if answer.is_none() {
-                return Ok(Ok(None));
-            }
-            Ok(whole::<usize>(&answer).map(Some).ok_or_else(|| odd(&answer, WANTED)))
-        })?;
-        Ok(answer?)
-    }
-
-    fn fork(&self) -> Box<dyn GuestDispatch> {
-        let Self { seated, sees_all, takes_shares } = self;
-        Box::new(Self { seated: seated.copy(), sees_all: *sees_all, takes_shares: *takes_shares })
-    }
-}
-
-impl GuestMapping for Seated {
-    fn evict(&mut self, view: &CacheView<'_>) -> Result<u32, Refusal> {
-        let answer = self.ask(|py| {
-            let answer = self.decide.bind(py).call1((PyList::new(py, view.oldest)?, view.coming))?;
-            Ok(whole::<u32>(&answer).ok_or_else(|| odd(&answer, "the number of a map unit that memory holds")))
-        })?;
-        Ok(answer?)
-    }
-
-    fn used(&mut self, map_unit: u32) -> Result<(), Refusal> {
-        match &self.closed {
-            Some(used) => self.ask(|py| used.call1(py, (map_unit,)).map(drop)),
-            None => Ok(()),
-        }
-    }
-
-    fn fork(&self) -> Box<dyn GuestMapping> {
         Box::new(self.copy())
     }
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 from wordline.policy.base import Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from fractions import Fraction
 
 
@@ -28,6 +29,18 @@ class Arbiter(Policy):
         """
         raise NotImplementedError
 
+    def learn(self, read_us: float, program_us: float, erase_us: float) -> None:
+        """Called once with the nominal times in the array of a page read, a page program and a block erase, in
+        microseconds, when the drive is built; only if the policy has :meth:`choose_in_time`."""
+
+    def choose_in_time(self, waiting: list[tuple[str, int]], waited_us: list[float]) -> int:
+        """As :meth:`choose`, with how long each operation has waited. No cost unless overridden, and called instead.
+
+        :param waiting: as that of :meth:`choose`.
+        :param waited_us: of each of these operations, the time since it became ready, in microseconds.
+        """
+        raise NotImplementedError
+
 
 class StageView(NamedTuple):
     """Operations that wait in the commit stage, and the load of tasks."""
@@ -42,12 +55,55 @@ class StageView(NamedTuple):
     """Nominal times in the array of a page read, a page program and a block erase, in picoseconds."""
     shares: dict[str, float] | None
     """By task: its share in percent, as ``shares.policy`` sets it. None unless the policy takes shares."""
+    dues: list[tuple[int, int]] | None = None
+    """Of each operation in ``staged``: the time left until its deadline in picoseconds, less than 0 from then on, and
+    how many page reads, page programs or erases its queue has for its die, it included. Empty for an operation that is
+    shown alone. None unless the policy has :meth:`Dispatch.deadlines`."""
+
+
+class Deadlines(NamedTuple):
+    """Deadlines of requests, from the arrival at the host queue to the completion, in microseconds: 1 to 60,000,000."""
+
+    read_us: float | None = None
+    """Of reads; None for none."""
+    write_us: float | None = None
+    """Of writes; None for none. Those in the write buffer, which the host does not wait for, have it from their coming
+    there."""
+    flush_us: float | None = None
+    """Of flushes, and so of the buffered writes before them; None for none."""
+    background_us: float = 10_000.0
+    """Of operations of GC and of other background tasks, from when they could begin."""
+    by_stream_us: Mapping[int, float] = {}
+    """Of all requests of some streams whose kind has a deadline, instead of it, by the number of the stream."""
+    avoids_gc: bool = False
+    """True if writes that may go to several dies go to one that does not collect, if any has room."""
+
+
+class DeviceQueue(NamedTuple):
+    """A device queue, in which operations of the host wait by physical address.
+
+    A die has one command of them at a time. Operations of other tasks go to their dies at once.
+    """
+
+    in_order: bool = False
+    """True if reads and writes go in the order of coming, and one that cannot go holds up all behind it. Otherwise
+    writes go at once, and reads when their die is free, in the order of :meth:`Dispatch.rank`."""
+    by_package: bool = False
+    """True if a package serves one read of the host at a time, not one for each of its dies. Not in order."""
+    packs_across: bool = False
+    """True if operations of any request share a multi-plane command, not only those of the one that leads it."""
+    decision_us: float = 0.0
+    """Time that it takes to decide on a command, in microseconds, 0 to 1,000."""
+    bound_us: float | None = None
+    """How long reads may wait before they are overdue, in microseconds, to 10,000,000; None: they never are. Not in
+    order."""
 
 
 class Dispatch(Policy):
     """Selects the operation to send to its die next. Until then, operations wait in the commit stage, in queues.
 
-    Requests are served in the order of arrival, as many as the queues of the drive hold.
+    A policy needs :meth:`next` or :meth:`device_queue`. Requests are served in the order of arrival, as many as the
+    queues of the drive hold, unless it has :meth:`admits`.
     """
 
     family = "dispatch"
@@ -65,7 +121,45 @@ class Dispatch(Policy):
         index beyond the list, or of an operation without die, ends the run. If None leaves the drive with nothing to do
         while operations wait, the run ends as well.
         """
-        raise NotImplementedError
+        raise NotImplementedError("without a device queue, operations are chosen: write the method 'next'")
+
+    def deadlines(self) -> Deadlines | None:
+        """Deadlines of requests; None for none. Asked once, when the drive is built.
+
+        With some, ``view.dues`` tells how urgent operations are, an operation that is chosen takes others along that
+        may share its multi-plane command, and the result counts requests that missed their deadlines. Any other answer
+        is refused.
+        """
+        return None
+
+    def device_queue(self) -> DeviceQueue | None:
+        """A device queue for operations of the host; None for none. Asked once, when the drive is built.
+
+        With one, :meth:`next` is not called; ``depth``, ``sees_all``, ``takes_shares`` and deadlines have no effect,
+        and are refused. So is any other answer.
+        """
+        return None
+
+    def rank(self, conflict: Literal["none", "channel", "package", "die"], overdue: bool) -> int:
+        """The rank of a read in the device queue that can go, 0 to 255: the lowest goes first, of equals the oldest.
+
+        Called for each die that has room and reads that wait, about the oldest of them, whenever the queue is looked
+        at; not if the queue goes in order. Without it all are equal.
+
+        :param conflict: what it has to share with others that wait: its die, or else its package, its channel, or none.
+        :param overdue: True if it has waited for longer than ``bound_us``.
+        """
+        return 0
+
+    def admits(self, in_service: int) -> bool:
+        """True if the oldest queued request is taken up now. No cost unless overridden: then all are.
+
+        Called when a request comes and none is before it, when one has ended, and after each True as long as others are
+        queued. Not called while none is in service: then it is taken up.
+
+        :param in_service: requests that were taken up and have not ended; at least 1.
+        """
+        return True
 
 
 class Shares(Policy):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from wordline.policy.base import Policy
 
@@ -40,16 +40,17 @@ class VictimView(NamedTuple):
     """The closed blocks of a domain (the drive or a plane): those that may be collected.
 
     The arrays have an entry for each block, ordered by valid logical pages, fewest first; among equals, the block that
-    has had that count longest comes first. They are read-only, and never change afterwards.
+    has had that count longest comes first. They are read-only, and never change afterwards. Where blocks form
+    superblocks, each is one entry: the number of its first block, and the figures of all its blocks together.
     """
 
     domain: int
     """The domain, from 0 on."""
     units_per_block: int
-    """Logical pages (mapping units) in a block."""
+    """Logical pages (mapping units) in a block; of data in a superblock."""
     units_per_page: int
     """Logical pages in a page, or in all pages that are programmed together (``geometry.pages_per_program``): a block
-    with fewer invalid ones frees none and must not be chosen."""
+    with fewer invalid ones frees none and must not be chosen. With superblocks, as many for each of its blocks."""
     blocks: NDArray[numpy.int64]
     """Their numbers."""
     valid: NDArray[numpy.int64]
@@ -59,19 +60,27 @@ class VictimView(NamedTuple):
     """P/E cycles of each."""
     age: NDArray[numpy.int64]
     """Pages programmed in the domain since a logical page of the block was last invalidated, or it was closed."""
+    aligned_reads: NDArray[numpy.int64] | None = None
+    """Reads of the host that wait for other planes of the die of each block, at the page offset of one of its valid
+    pages: with ``pack.join_gc`` they can share a command of GC. None unless :attr:`Victim.sees_reads`."""
 
 
 class Victim(Policy):
     """Selects the victim block of garbage collection."""
 
     family = "victim"
+    sees_reads: ClassVar[bool] = False
+    """True to see the reads that fit each block, which takes longer. Needs ``collect.scope = "plane"``."""
 
     def choose(self, view: VictimView) -> int | None:
         """The number of the block to collect, one of ``view.blocks`` that frees a page; None for none now."""
         raise NotImplementedError
 
     def closed(self, block: int) -> None:
-        """Called when a block is closed: it may be collected from now on. No cost unless overridden."""
+        """Called when a block is closed: it may be collected from now on. No cost unless overridden.
+
+        With superblocks, it is the first block of one that is closed.
+        """
 
 
 class SpaceView(NamedTuple):
@@ -85,6 +94,60 @@ class SpaceView(NamedTuple):
     """Its blocks being collected; each becomes free."""
     rested: bool
     """True if the host has had no request in the drive for the time of :meth:`Collect.after_rest`."""
+
+
+class CandidateView(NamedTuple):
+    """A victim block that the victim policy has chosen, before its collection starts."""
+
+    domain: int
+    """The domain, from 0 on."""
+    free: int
+    """Free blocks of the domain."""
+    rested: bool
+    """True if the host has had no request in the drive for the time of :meth:`Collect.after_rest`."""
+    until_next_us: float | None
+    """Time until the next request of the host, in microseconds, while the host rests and the workload tells it; else
+    None. No drive knows it: an ideal to compare with."""
+    time_us: float
+    """Time of its page reads, its programs and its erase in the array, one after the other, in microseconds."""
+
+
+class Schedule(NamedTuple):
+    """Which merges of log blocks leave busy periods, or go in steps."""
+
+    ahead: bool = False
+    """True if log blocks are merged ahead, in idle periods of the host."""
+    delayed: bool = False
+    """True if merges that the host would wait for are delayed to idle periods, while there are free blocks."""
+    compacts: Literal["full", "any"] = "full"
+    """What ``has_full`` of the view means: log blocks that are full, or those that are merged first on demand."""
+    steps_below: int | None = None
+    """Free blocks of a domain below which merges go in steps, each of which moves a page or erases a block; more than
+    ``collect.start_blocks``. None: they do not."""
+    steps_per_page: int = 1
+    """Steps that a page written to a log block pays for, 1 to 1,000."""
+
+
+class IdleView(NamedTuple):
+    """An idle period of the host, and what may be merged in it, of one domain."""
+
+    domain: int
+    """The domain, from 0 on."""
+    free: int
+    """Its free blocks."""
+    rested: bool
+    """True if the host has had no request in the drive for the time of :meth:`Collect.after_rest`."""
+    period_us: float | None
+    """Length of the period, from the end of the last request to the start of the next, in microseconds, if the workload
+    tells it."""
+    left_us: float | None
+    """What is left of it."""
+    has_delayed: bool
+    """True if a merge was delayed, and can start."""
+    needed_us: float | None
+    """Time of the merge that the next request will have to wait for; None if it needs none, or is not known."""
+    has_full: bool
+    """True if there are log blocks as :attr:`Schedule.compacts` says, and they can be merged."""
 
 
 class StepView(NamedTuple):
@@ -149,7 +212,7 @@ class Collect(Policy):
     family = "collect"
 
     def wants(self, view: SpaceView) -> bool:
-        """True to collect another block now. Called with each page that is begun, each erase, and at rest."""
+        """True to collect another block now. Called when a block is opened or erased, and after a rest of the host."""
         raise NotImplementedError
 
     def after_rest(self) -> float | None:
@@ -158,6 +221,31 @@ class Collect(Policy):
         None if rests of the host mean nothing to it. Asked once, after ``__init__``. The end of a workload is no rest.
         """
         return None
+
+    def takes(self, view: CandidateView) -> bool:
+        """True if the block that the victim policy has chosen is collected now. No cost unless overridden.
+
+        Called after each True of :meth:`wants`. After False nothing is collected until that is called again. Merges of
+        log blocks are not asked about.
+        """
+        return True
+
+    def schedule(self) -> Schedule | None:
+        """Which merges of log blocks leave busy periods, or go in steps; None if they are done when they are wanted.
+
+        Asked once, after ``__init__``. It needs a mapping with log blocks. Any other answer is refused.
+        """
+        return None
+
+    def idle_work(self, view: IdleView) -> Literal["retroactive", "look-ahead", "proactive"] | None:
+        """What to merge in an idle period, if the schedule uses these; None for nothing.
+
+        ``"retroactive"`` is the merge that was delayed first, ``"look-ahead"`` the one that the next request will need,
+        ``"proactive"`` that of the log blocks that :attr:`Schedule.compacts` names. Called when the host rests and no
+        merge runs in the domain, again after each merge, and when the rest has lasted for :meth:`after_rest`. A merge
+        that there is not ends the run. A merge makes way for the host after each operation.
+        """
+        raise NotImplementedError("its schedule uses idle periods: write the method 'idle_work'")
 
     def step(self, view: StepView) -> bool:
         """True if a victim block takes its next step, False to put it on hold. No cost unless overridden.
@@ -234,6 +322,15 @@ class UpkeepView(NamedTuple):
     """True if the host has had no request in the drive for the time of :meth:`Fold.after_rest`."""
     slc_left: int
     """Blocks that can still be opened in SLC mode."""
+    slc_left_by_domain: tuple[int, ...]
+    """The same of each domain (the drive, or its planes)."""
+    age: NDArray[numpy.int64] | None = None
+    """Of each full block: pages programmed in its domain since a logical page of it was last invalidated, or it was
+    full. None unless :attr:`Upkeep.sees_ages`."""
+    stays: NDArray[numpy.int64] | None = None
+    """By place: the block with data there that were not updated lately and can be moved, or -1. With log blocks a place
+    is a logical block, and its data block is named if no page of it lies in a log block; elsewhere a place is a block,
+    named if it is full and all in it is valid. None unless :attr:`Upkeep.sees_stays`."""
 
 
 class Upkeep(Policy):
@@ -241,6 +338,12 @@ class Upkeep(Policy):
 
     window_pages: Annotated[int, "Outstanding page moves per block, 1 to 65,535."] = 8
     opens_worn: Annotated[bool, "Moved data open the free block of a plane with the most P/E cycles."] = False
+    goes_with_logs: ClassVar[bool] = False
+    """True if it may be used where the mapping has log blocks. Then it must choose blocks with ``view.full`` alone."""
+    sees_ages: ClassVar[bool] = False
+    """True to see the age of each block, which takes longer."""
+    sees_stays: ClassVar[bool] = False
+    """True to see where data stay, which takes longer: with log blocks one pass over all logical pages."""
 
     def after_reads(self) -> int | None:
         """When to look for work, asked once, after ``__init__``. None (the default): with each erase of a block.
@@ -259,9 +362,21 @@ class Upkeep(Policy):
         Called at the time that :meth:`after_reads` names, when a block has been moved, and when one becomes free after
         there was no room to move another. One block is moved at a time: its valid data go elsewhere, and it is erased.
         A block that may not be moved ends the run. So does a policy that goes on for ever: that chooses twice as many
-        blocks as the drive has while the host writes and reads nothing.
+        blocks as the drive has while the host writes and reads nothing. A policy needs this method or :meth:`erased`.
         """
-        raise NotImplementedError
+        return None
+
+    def erased(self, view: UpkeepView, block: int, task: str) -> int | None:
+        """The number of a block whose data move now that one was erased, one with ``view.written``; None for none.
+
+        Called with each block that was erased and is free, before :meth:`next` is. No cost unless overridden. If the
+        block that it names cannot be moved for want of room, its data stay. With log blocks its data go to the block
+        that was erased, which must be of the same domain, elsewhere to where ``opens_worn`` says.
+
+        :param block: the block that was erased; its P/E cycles count this erase.
+        :param task: for which task, such as ``"gc"`` or ``"wear"``.
+        """
+        return None
 
 
 class Refresh(Upkeep):
@@ -291,15 +406,53 @@ class Fold(Upkeep):
         return 10_000.0
 
 
-class Mapping(Policy):
-    """Selects the map unit (a part of the mapping table) that leaves the map cache.
+class LogBlocks(NamedTuple):
+    """Block mapping with log blocks: which logical blocks share them, how many there are, which are merged first.
 
-    All else is as with ``mapping.policy = "cached"``, whose options it has besides its own: the table lies in flash,
-    memory holds some of its map units, and one that leaves is written first if it has changed.
+    A logical block has a data block, in which each logical page has its own place. A page that is not the next one
+    there goes to a log block, in the order of its coming.
+    """
+
+    group_blocks: int | None = None
+    """Logical blocks that form a group and share log blocks, neighbours in a domain; None: all of a domain do."""
+    group_log_blocks: int | None = None
+    """Log blocks of a group at most; None: only those of a domain are limited."""
+    log_blocks: int | None = None
+    """Log blocks of a domain at most, the sequential one included; None: all blocks that are spare. 0: no log blocks; a
+    page that is written again goes to a replacement block, as with ``mapping.policy = "block"``."""
+    sequential: bool = False
+    """True if one more log block of each domain takes a logical block's pages from the first on, as long as they come
+    in order."""
+    one_by_one: bool = False
+    """True if a merge empties the oldest log block of a group, not all of them."""
+    merge_first: Literal["oldest", "least-recently-written"] = "oldest"
+    """When log blocks run out: merged is the group that got its first log block before the others, or the one that was
+    not written for the longest time."""
+    zone_blocks: int | None = None
+    """Logical blocks of a map zone, whose log blocks serve no other; None: the whole table is in memory."""
+    zone_tables: int | None = None
+    """Tables of map zones that memory holds; the others lie in flash. Needed with ``zone_blocks``."""
+
+
+class Mapping(Policy):
+    """Selects the map unit (a part of the mapping table) that leaves the map cache, or gives a scheme of block mapping.
+
+    Without a scheme, all else is as with ``mapping.policy = "cached"``, whose options it has besides its own: the table
+    lies in flash, memory holds some of its map units, and one that leaves is written first if it has changed. A policy
+    needs :meth:`evict` or :meth:`scheme`.
     """
 
     family = "mapping"
     shown_units: Annotated[int, "Map units that it is shown, those whose use is the longest ago; at least 1."] = 64
+
+    def scheme(self) -> LogBlocks | None:
+        """A scheme of block mapping; None for pages with a map cache. Asked once, when the drive is built.
+
+        With a scheme, neither of the other methods is called, and logical pages are flash pages: the options of the map
+        cache and ``shown_units`` have no effect, and are refused. Any other answer, and figures that the drive cannot
+        have, are refused then.
+        """
+        return None
 
     def evict(self, oldest: list[tuple[int, bool]], coming: int) -> int:
         """The number of the map unit that leaves. Called when memory is full and gets another one.
@@ -310,7 +463,7 @@ class Mapping(Policy):
             each, whether it has changed, so that it must be written.
         :param coming: the map unit that comes.
         """
-        raise NotImplementedError
+        raise NotImplementedError("without a scheme, a map unit leaves the map cache: write the method 'evict'")
 
     def used(self, map_unit: int) -> None:
         """Called when memory gets a map unit, and with each use of one that it holds. No cost unless overridden.

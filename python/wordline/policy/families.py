@@ -24,6 +24,7 @@ from wordline.policy.data import (
     Wear,
 )
 from wordline.policy.seats import (
+    ArbiterSeat,
     CollectSeat,
     DispatchSeat,
     MappingSeat,
@@ -43,33 +44,33 @@ class _Family(NamedTuple):
     """Description of a family."""
 
     base: type[Policy]
-    method: str | None
-    """The method that each policy must have; None if there is none."""
+    methods: tuple[str, ...]
+    """The methods of which each policy must have one; none if it needs none."""
     seat: Callable[[Any], object]
     built_on: str | None
     """The built-in policy whose options its policies take besides their own."""
 
 
 def _simple(base: type[Policy], method: str) -> _Family:
-    return _Family(base, method, lambda policy: Seat(policy, method), None)
+    return _Family(base, (method,), lambda policy: Seat(policy, method), None)
 
 
 FAMILIES = {
     "placement": _simple(Placement, "place"),
-    "victim": _Family(Victim, "choose", VictimSeat, None),
-    "collect": _Family(Collect, "wants", CollectSeat, "on-demand"),
+    "victim": _Family(Victim, ("choose",), VictimSeat, None),
+    "collect": _Family(Collect, ("wants",), CollectSeat, "on-demand"),
     "free_block": _simple(FreeBlock, "rank"),
-    "arbiter": _simple(Arbiter, "choose"),
-    "dispatch": _Family(Dispatch, "next", DispatchSeat, None),
-    "mapping": _Family(Mapping, "evict", MappingSeat, "cached"),
-    "refresh": _Family(Refresh, "next", UpkeepSeat, None),
-    "wear": _Family(Wear, "next", UpkeepSeat, None),
-    "fold": _Family(Fold, "next", UpkeepSeat, None),
+    "arbiter": _Family(Arbiter, ("choose", "choose_in_time"), ArbiterSeat, None),
+    "dispatch": _Family(Dispatch, ("next", "device_queue"), DispatchSeat, None),
+    "mapping": _Family(Mapping, ("evict", "scheme"), MappingSeat, "cached"),
+    "refresh": _Family(Refresh, ("next", "erased"), UpkeepSeat, None),
+    "wear": _Family(Wear, ("next", "erased"), UpkeepSeat, None),
+    "fold": _Family(Fold, ("next", "erased"), UpkeepSeat, None),
     "shares": _simple(Shares, "control"),
-    "suspend": _Family(Suspend, "suspends", SuspendSeat, None),
+    "suspend": _Family(Suspend, ("suspends",), SuspendSeat, None),
     "processor": _simple(Processor, "time_us"),
-    "pack": _Family(Pack, None, PackSeat, None),
-    "redundancy": _Family(Redundancy, None, RedundancySeat, None),
+    "pack": _Family(Pack, (), PackSeat, None),
+    "redundancy": _Family(Redundancy, (), RedundancySeat, None),
     "trim": _simple(Trim, "invalidates"),
     "slc": _simple(Slc, "size"),
     "link": _simple(Link, "costs"),
@@ -98,8 +99,9 @@ def described(policy: type[Policy]) -> dict[str, Any]:
     name = getattr(policy, "name", None)
     if not isinstance(name, str) or not name:
         raise TypeError(f'{title} has no name; write, for example: name = "{policy.__name__.lower()}"')
-    if family.method and getattr(policy, family.method) is getattr(family.base, family.method):
-        raise TypeError(f"{title} has no decision; write its method '{family.method}'")
+    if family.methods and all(getattr(policy, method) is getattr(family.base, method) for method in family.methods):
+        named = " or ".join(f"'{method}'" for method in family.methods)
+        raise TypeError(f"{title} has no decision; write its method {named}")
     taken = {"policy", *_options_of(policy.family, family.built_on)}
     given = _options(family.base)
     options = {}

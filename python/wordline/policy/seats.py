@@ -6,13 +6,16 @@ import copy
 from collections.abc import Callable
 
 from wordline.policy.base import Policy
-from wordline.policy.commands import Dispatch, Pack, Running, StageView, Suspend
+from wordline.policy.commands import Arbiter, Dispatch, Pack, Running, StageView, Suspend
 from wordline.policy.data import (
     AroundView,
+    CandidateView,
     Collect,
+    IdleView,
     Mapping,
     MoveView,
     Redundancy,
+    Schedule,
     SpaceView,
     StepView,
     Upkeep,
@@ -50,6 +53,11 @@ class _FamilySeat:
         return type(self)(copy.deepcopy(self.policy))
 
 
+def _has(policy: Policy, base: type[Policy], method: str) -> bool:
+    """True if a policy has a method of its own, in place of that of its family."""
+    return getattr(type(policy), method) is not getattr(base, method)
+
+
 class VictimSeat(_FamilySeat):
     """The engine's interface to a victim policy."""
 
@@ -57,14 +65,13 @@ class VictimSeat(_FamilySeat):
         import numpy
 
         super().__init__(policy)
-        self.closed = policy.closed if type(policy).closed is not Victim.closed else None
-        shape, choose, frombuffer, int64 = policy.drive, policy.choose, numpy.frombuffer, numpy.int64
-        units = shape.pages_per_block * shape.units_per_page
-        together = shape.pages_per_program * shape.units_per_page
+        self.closed = policy.closed if _has(policy, Victim, "closed") else None
+        self.sees_reads = policy.sees_reads
+        choose, frombuffer, int64 = policy.choose, numpy.frombuffer, numpy.int64
+        columns = 5 if policy.sees_reads else 4
 
-        def decide(memory: bytes, count: int, domain: int) -> int | None:
-            columns = frombuffer(memory, int64).reshape(4, count)
-            return choose(VictimView(domain, units, together, *columns))
+        def decide(memory: bytes, count: int, domain: int, units: int, gain: int) -> int | None:
+            return choose(VictimView(domain, units, gain, *frombuffer(memory, int64).reshape(columns, count)))
 
         self.decide = decide
 
@@ -72,6 +79,8 @@ class VictimSeat(_FamilySeat):
 class CollectSeat(_FamilySeat):
     """The engine's interface to a collect policy."""
 
+    takes: Callable[..., bool] | None = None
+    idle_work: Callable[..., str | None] | None = None
     step: Callable[..., bool] | None = None
     place: Callable[..., object] | None = None
 
@@ -79,12 +88,31 @@ class CollectSeat(_FamilySeat):
         super().__init__(policy)
         self.after_rest = policy.after_rest()
         self.decide = lambda domain, free, running, rested: policy.wants(SpaceView(domain, free, running, rested))
-        if type(policy).step is not Collect.step:
+        if _has(policy, Collect, "takes"):
+            take = policy.takes
+            self.takes = lambda *told: take(CandidateView(*told))
+        self.schedule = policy.schedule()
+        if _has(policy, Collect, "idle_work"):
+            work = policy.idle_work
+            self.idle_work = lambda *told: work(IdleView(*told))
+        elif isinstance(self.schedule, Schedule) and (self.schedule.ahead or self.schedule.delayed):
+            # It would be needed in the midst of a run.
+            policy.idle_work(IdleView(0, 0, False, None, None, False, None, False))
+        if _has(policy, Collect, "step"):
             ask = policy.step
             self.step = lambda numbers, host, *rest: ask(StepView(*numbers, *host, *rest))
-        if type(policy).place is not Collect.place:
+        if _has(policy, Collect, "place"):
             where = policy.place
             self.place = lambda numbers, *rest: where(MoveView(*numbers, *rest))
+
+
+class ArbiterSeat(_FamilySeat):
+    """The engine's interface to an arbiter."""
+
+    def __init__(self, policy: Arbiter) -> None:
+        super().__init__(policy)
+        self.decide, self.learn = policy.choose, policy.learn
+        self.choose_in_time = policy.choose_in_time if _has(policy, Arbiter, "choose_in_time") else None
 
 
 class SuspendSeat(_FamilySeat):
@@ -97,16 +125,22 @@ class SuspendSeat(_FamilySeat):
 
 
 class MappingSeat(_FamilySeat):
-    """The engine's interface to a choice of the map unit that leaves the cache."""
+    """The engine's interface to a mapping."""
 
     def __init__(self, policy: Mapping) -> None:
         super().__init__(policy)
+        self.scheme = policy.scheme()
+        if self.scheme is None and not _has(policy, Mapping, "evict"):
+            # It would be needed in the midst of a run.
+            policy.evict([], 0)
         self.decide = policy.evict
-        self.closed = policy.used if type(policy).used is not Mapping.used else None
+        self.closed = policy.used if _has(policy, Mapping, "used") else None
 
 
 class UpkeepSeat(_FamilySeat):
     """The engine's interface to a policy of a background task."""
+
+    erased: Callable[..., int | None] | None = None
 
     def __init__(self, policy: Upkeep) -> None:
         import numpy
@@ -115,13 +149,29 @@ class UpkeepSeat(_FamilySeat):
         self.after_reads, self.after_rest = policy.after_reads(), policy.after_rest()
         next_, frombuffer, int64, truth = policy.next, numpy.frombuffer, numpy.int64, numpy.bool_
         units = policy.drive.pages_per_block * policy.drive.units_per_page
+        columns = 5 if policy.sees_ages else 4
 
-        def decide(memory: bytes, count: int, written: int, reads: int, rests: bool, left: int) -> int | None:
-            numbers = frombuffer(memory, int64, 4 * count).reshape(4, count)
-            truths = frombuffer(memory, truth, 4 * count, 32 * count).reshape(4, count)
-            return next_(UpkeepView(units, written, reads, *numbers, *truths, rests, left))
+        def view(
+            memory: bytes,
+            count: int,
+            written: int,
+            reads: int,
+            rests: bool,
+            left: tuple[int, ...],
+            stays: bytes | None,
+        ) -> UpkeepView:
+            numbers = frombuffer(memory, int64, columns * count).reshape(columns, count)
+            truths = frombuffer(memory, truth, 4 * count, 8 * columns * count).reshape(4, count)
+            age = numbers[4] if columns > 4 else None
+            places = None if stays is None else frombuffer(stays, int64)
+            return UpkeepView(units, written, reads, *numbers[:4], *truths, rests, sum(left), left, age, places)
 
-        self.decide = decide
+        self.decide = lambda *told: next_(view(*told))
+        self.goes_with_logs = policy.goes_with_logs
+        self.sees_ages, self.sees_stays = policy.sees_ages, policy.sees_stays
+        if _has(policy, Upkeep, "erased"):
+            erased = policy.erased
+            self.erased = lambda block, task, told: erased(view(*told), block, task)
 
 
 class DispatchSeat(_FamilySeat):
@@ -130,7 +180,13 @@ class DispatchSeat(_FamilySeat):
     def __init__(self, policy: Dispatch) -> None:
         super().__init__(policy)
         self.sees_all, self.takes_shares = policy.sees_all, policy.takes_shares
+        self.deadlines, self.device_queue = policy.deadlines(), policy.device_queue()
+        self.rank = policy.rank if _has(policy, Dispatch, "rank") else None
+        self.admits = policy.admits if _has(policy, Dispatch, "admits") else None
         next_ = policy.next
+        if self.device_queue is None and not _has(policy, Dispatch, "next"):
+            # It would be needed in the midst of a run.
+            next_(StageView([], {}, (0, 0, 0), None))
         self.decide = lambda *told: next_(StageView(*told))
 
 
@@ -140,7 +196,7 @@ class PackSeat(_FamilySeat):
     def __init__(self, policy: Pack) -> None:
         super().__init__(policy)
         self.decide = policy.joins
-        self.mixes = type(policy).joins is not Pack.joins
+        self.mixes = _has(policy, Pack, "joins")
 
 
 class RedundancySeat(_FamilySeat):
@@ -150,6 +206,6 @@ class RedundancySeat(_FamilySeat):
         super().__init__(policy)
         self.superblock, self.raid = policy.superblock(), policy.raid()
         self.collects_in_turn, self.erases_in_turn = policy.collects_in_turn(), policy.erases_in_turn()
-        self.has_ways_around = type(policy).goes_around is not Redundancy.goes_around
+        self.has_ways_around = _has(policy, Redundancy, "goes_around")
         goes_around = policy.goes_around
         self.decide = lambda *told: goes_around(AroundView(*told))

@@ -80,8 +80,13 @@ impl VictimView<'_> {
     /// True if collecting the block gains at least one page; of a superblock, a page for each of its blocks.
     #[must_use]
     pub fn gains(&self, block: u32) -> bool {
-        let least = self.blocks.supers.as_ref().map_or(self.blocks.units_per_program, |supers| supers.least_gain);
-        self.valid(block) + least <= self.units_per_block()
+        self.valid(block) + self.least_gain() <= self.units_per_block()
+    }
+
+    /// Units that a block must gain: those of a program; of a superblock those of one for each of its blocks.
+    #[must_use]
+    pub fn least_gain(&self) -> u32 {
+        self.blocks.supers.as_ref().map_or(self.blocks.units_per_program, |supers| supers.least_gain)
     }
 
     /// True if the die of the block may have no further victim now.

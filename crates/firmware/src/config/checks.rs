@@ -5,6 +5,7 @@ use crate::policy::arbiter::ArbiterPolicy;
 use crate::policy::collect::{CollectPolicy, Destination, Scope};
 use crate::policy::pack::{PackConfig, PackPolicy};
 use crate::policy::upkeep::{Occasion, UpkeepPolicies};
+use crate::policy::victim::VictimPolicy;
 use crate::policy::Build;
 use crate::task::{Action, Class, Task, Tasks};
 use wordline_flash::Geometry;
@@ -96,7 +97,7 @@ impl FirmwareConfig {
     pub(super) fn check_holding(
         &self,
         collect: &CollectPolicy,
-        pack: &PackPolicy,
+        (pack, victim): (&PackPolicy, &VictimPolicy),
         has_stage: bool,
     ) -> Result<(), ConfigError> {
         let suspends = self.suspend.name() != "none";
@@ -112,7 +113,7 @@ impl FirmwareConfig {
             let problem = "needs collect.scope = \"plane\": moved data must stay in their plane";
             return wrong("collect.into", &value, problem.into());
         }
-        if self.victim.name() == "read-aligned" && self.collect.scope() == Scope::Drive {
+        if victim.wants_reads() && self.collect.scope() == Scope::Drive {
             let problem = "needs collect.scope = \"plane\": the reads it looks at wait for the other planes of one die";
             return wrong("victim.policy", &self.victim.name(), problem.into());
         }

@@ -8,6 +8,7 @@ use crate::policy::mapping::{LogRule, MappingConfig, MappingPolicy};
 use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimConfig;
 use crate::policy::Build;
+use serde_json::Value;
 
 /// Bytes of an entry of a mapping table.
 const ENTRY: u64 = 4;
@@ -37,14 +38,20 @@ impl FirmwareConfig {
             CollectConfig::Partial(options) => Some(&options.on_demand),
             _ => None,
         };
-        if let Some(options) = on_demand {
-            let limits = [("blocks_at_a_time", options.blocks_at_a_time), ("blocks_per_die", options.blocks_per_die)];
-            if let Some((key, Some(value))) = limits.into_iter().find(|(_, value)| value.is_some()) {
-                let problem = format!(
-                    "has no effect: with mapping.policy = \"{name}\" each GC domain merges one group of log blocks at a time; leave it out"
-                );
-                return Err(ConfigError::new(format!("collect.{key}"), value, problem));
-            }
+        let of_guest = |key: &str| match &self.collect {
+            CollectConfig::Guest(guest) => guest.options.get(key).and_then(Value::as_u64).map(|given| given as u32),
+            _ => None,
+        };
+        let limits = match on_demand {
+            Some(options) => [options.blocks_at_a_time, options.blocks_per_die],
+            None => ["blocks_at_a_time", "blocks_per_die"].map(of_guest),
+        };
+        let limits = [("blocks_at_a_time", limits[0]), ("blocks_per_die", limits[1])];
+        if let Some((key, Some(value))) = limits.into_iter().find(|(_, value)| value.is_some()) {
+            let problem = format!(
+                "has no effect: with mapping.policy = \"{name}\" each GC domain merges one group of log blocks at a time; leave it out"
+            );
+            return Err(ConfigError::new(format!("collect.{key}"), value, problem));
         }
         match rule.most.filter(|&most| most < rule.least()) {
             Some(most) => {
@@ -119,11 +126,43 @@ impl FirmwareConfig {
         Ok(ZonePlan { count, tables: zones.tables(), table_bytes, table_units: table_units as u32 })
     }
 
+    /// Checks that a mapping is the one that was planned with: an external one may answer otherwise when it is made again.
+    pub(crate) fn check_scheme(&self, plan: &Plan, mapping: &MappingPolicy) -> Result<(), ConfigError> {
+        let MappingConfig::Guest(guest) = &self.mapping else { return Ok(()) };
+        let lots = plan.logical_units.div_ceil(plan.units_per_block);
+        let of_zones = |zones: &Zones| (lots.div_ceil(zones.blocks().min(lots)), zones.tables());
+        let planned = plan.zones.map(|ZonePlan { count, tables, .. }| (count, tables));
+        let is_same = mapping.fixes_pages() == plan.fixes_pages
+            && mapping.logs() == plan.logs
+            && mapping.zones().map(of_zones) == planned;
+        if is_same {
+            return Ok(());
+        }
+        let problem =
+            "its method 'scheme' gave other figures when the policy was made again: let them follow from its options";
+        Err(guest.error("mapping", problem))
+    }
+
+    /// An error about a figure that an external policy gave in place of a key.
+    pub(super) fn of_scheme(&self, error: ConfigError) -> ConfigError {
+        const FIGURES: [&str; 3] = ["log_blocks", "zone_blocks", "zone_tables"];
+        let figure = FIGURES.into_iter().find(|figure| error.key.strip_prefix("mapping.") == Some(figure));
+        let (MappingConfig::Guest(guest), Some(figure)) = (&self.mapping, figure) else { return error };
+        let named = |problem: String, figure: &str| problem.replace(&format!("mapping.{figure}"), figure);
+        let problem = FIGURES.into_iter().fold(error.problem, named);
+        guest.error("mapping", format!("its {figure} is {}: {problem}", error.value))
+    }
+
     /// Bytes of the mapping table that the drive keeps in memory: entries of four bytes for each logical page, or for each logical
     /// block and each page of a log block; of a table in flash what memory holds of it, and where the rest lies.
     pub(super) fn table_bytes(&self, plan: &Plan) -> u64 {
-        if let MappingConfig::Cached(options) = &self.mapping {
-            return u64::from(options.cache_kib) * 1024 + ENTRY * u64::from(plan.map_units);
+        let cache_kib = match &self.mapping {
+            MappingConfig::Cached(options) => Some(u64::from(options.cache_kib)),
+            MappingConfig::Guest(guest) if !plan.fixes_pages => guest.options.get("cache_kib").and_then(Value::as_u64),
+            _ => None,
+        };
+        if let Some(cache_kib) = cache_kib {
+            return cache_kib * 1024 + ENTRY * u64::from(plan.map_units);
         }
         if let Some(ZonePlan { count, tables, table_bytes, .. }) = plan.zones {
             return table_bytes * u64::from(tables.min(count)) + ENTRY * u64::from(plan.map_units);

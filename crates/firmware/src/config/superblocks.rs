@@ -5,7 +5,6 @@ use crate::policy::collect::{CollectPolicy, Copyback, Scope};
 use crate::policy::pack::PackPolicy;
 use crate::policy::placement::PlacementConfig;
 use crate::policy::redundancy::Stripe;
-use crate::policy::victim::VictimConfig;
 use wordline_flash::Geometry;
 
 impl FirmwareConfig {
@@ -34,10 +33,6 @@ impl FirmwareConfig {
         if let PlacementConfig::Guest(_) = &self.placement {
             let problem = "pages of a superblock are written in stripes; use \"least-busy\"";
             return with("placement.policy", self.placement.name(), problem);
-        }
-        if let VictimConfig::Guest(_) = &self.victim {
-            let problem = "external policies see single blocks; use a built-in one";
-            return with("victim.policy", self.victim.name(), problem);
         }
         if pack.cache().is_some() {
             let problem = "the sequences of cache mode do not know superblocks";

@@ -52,6 +52,8 @@ impl Kernel {
         let geometry = *flash.geometry();
         let plan = config.plan(&geometry)?;
         let build = config.build(&geometry, plan.units_per_program, seed);
+        let mapping = config.mapping.build(&build)?;
+        config.check_scheme(&plan, &mapping)?;
         let victim = config.victim.build(&build)?;
         let mut free_block = config.free_block.build(&build)?;
         let collect = config.collect.build(&build)?;
@@ -122,7 +124,7 @@ impl Kernel {
             schedule: collect.schedule().map(|rule| Box::new(Schedule::new(rule, build.domains))),
             holding: Holding::new(collect.steps(), geometry.dies()),
             shadow: verify.then(|| Shadow::new(plan.units(), plan.raw_units)),
-            mapping: config.mapping.build(&build)?,
+            mapping,
             table: None,
             parity,
             follows_units: plan.units() > plan.logical_units || overtakes,
@@ -269,7 +271,7 @@ impl Kernel {
                 superblock has no substitute";
             return Err(ConfigError::new("redundancy.policy", config.redundancy.name(), problem));
         }
-        kernel.heed(failed(kernel.free_block.trouble()));
+        kernel.heed(failed(kernel.free_block.trouble()) || failed(kernel.arbiter.trouble()));
         kernel.find_ways();
         if kernel.may_have_stretches() {
             kernel.buffer = Buffer::new(buffer_units, kernel.plan.units_per_page);

@@ -506,7 +506,7 @@ impl Kernel {
     /// True if the oldest queued request may be served while `in_service` others are in service.
     #[inline]
     #[must_use]
-    pub fn admits(&self, in_service: u32) -> bool {
+    pub fn admits(&mut self, in_service: u32) -> bool {
         self.dispatch.admits(in_service)
     }
 

@@ -109,7 +109,7 @@ impl Kernel {
     /// True if some task waits for the host to rest, or the policy of GC looks at it.
     #[must_use]
     pub fn waits_for_rest(&self) -> bool {
-        self.holding.asks || self.rests.after.iter().any(|&after| after < END_OF_TIME)
+        self.holding.asks || self.rests.wakes || self.rests.after.iter().any(|&after| after < END_OF_TIME)
     }
 
     /// Tells when the next request comes, if one does: a preview. The end of time if that is not known.

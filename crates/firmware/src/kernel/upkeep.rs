@@ -138,10 +138,16 @@ impl Kernel {
             let stays = Stays::new(&self.blocks, &self.map, self.lots.as_deref(), self.logs.as_deref());
             let blocks = (&self.blocks, &self.space, stays);
             let view = UpkeepView::new(blocks, &self.flash, self.counters.by_host(), false);
-            let Some(from) = self.upkeep.erased(task, &view, Erased { block, task: by }) else { continue };
+            let Some(from) = self.upkeep.erased(task, &view, Erased { block, task: by }) else {
+                let has_failed = self.upkeep.troubles().any(|(_, trouble)| failed(trouble));
+                self.heed(has_failed);
+                continue;
+            };
             let domain = self.blocks.domain_of_plane(self.blocks.plane_of(from));
             if self.logs.is_some() {
-                self.move_lot(task, from, Some(block));
+                // Another task may have taken the block.
+                let into = (self.blocks.get(block).status == Status::Free).then_some(block);
+                self.move_lot(task, from, into);
             } else if !self.waits_for_lot(task, from) && self.is_complete(from, domain) {
                 // If its domain has no room now, the data stay.
                 self.start_job(task, domain, from);

@@ -180,7 +180,14 @@ impl<'a> UpkeepView<'a> {
         if block >= count {
             return Some(format!("does not exist: the drive has blocks 0 to {}", count - 1));
         }
-        (!self.is_written(block)).then(|| format!("cannot be moved: its state is {:?}", self.blocks.get(block).status))
+        let status = self.blocks.get(block).status;
+        if !self.is_written(block) {
+            return Some(format!("cannot be moved: its state is {status:?}"));
+        }
+        let stays = self.has_logs() && !self.is_full(block);
+        stays.then(|| {
+            "cannot be moved: it is no full data block of a logical block for which nothing is under way".to_owned()
+        })
     }
 
     /// All blocks but bad ones and those that are held back to replace them, by number.
@@ -210,6 +217,12 @@ impl<'a> UpkeepView<'a> {
     #[must_use]
     pub fn is_full(&self, block: u32) -> bool {
         matches!(self.blocks.get(block).status, Status::Closed | Status::Kept) && self.stays.may_move(block)
+    }
+
+    /// True if the mapping has log blocks.
+    #[must_use]
+    pub fn has_logs(&self) -> bool {
+        self.stays.has_logs()
     }
 
     /// Places where data may stay: logical blocks where the mapping has log blocks, else blocks.

@@ -1,11 +1,14 @@
 //! Guest: an external collect policy.
 //!
 //! Source: whoever wrote it.
-//! Faithful: it decides when GC starts another victim block, in rests of the host, too, and, if it wants to be asked, before each step of one whether it goes on,
-//! and where each moved mapping unit is to be written. The rest follows the options of garbage collection on demand, which it takes besides its own.
+//! Faithful: it decides when GC starts another victim block, in rests of the host, too. If it wants to be asked, it decides whether the
+//! block that was chosen is collected, before each step of one whether it goes on, where each moved mapping unit is to be written, and
+//! which merges of log blocks leave busy periods. The rest follows the options of garbage collection on demand, which it takes besides
+//! its own.
 
 use super::on_demand::{OnDemand, Options as Steps};
-use super::{Collect, MoveView, MovesTo, Scope, SpaceView, Step, StepView, Target};
+use super::schedule::{IdleView, IdleWork, Rule};
+use super::{CandidateView, Collect, MoveView, MovesTo, Scope, SpaceView, Step, StepView, Target};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -25,6 +28,32 @@ pub trait GuestCollect: std::fmt::Debug + Send {
     /// As [`Collect::rest`], asked once.
     fn rest(&self) -> Option<Time> {
         None
+    }
+
+    /// As [`Collect::weighs`], asked once.
+    fn weighs(&self) -> bool {
+        false
+    }
+
+    /// As [`Collect::takes`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn takes(&mut self, _: &CandidateView) -> Result<bool, Refusal> {
+        Ok(true)
+    }
+
+    /// As [`Collect::schedule`], asked once.
+    fn schedule(&self) -> Option<Rule> {
+        None
+    }
+
+    /// As [`Collect::idle_work`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn idle_work(&mut self, _: &IdleView) -> Result<IdleWork, Refusal> {
+        Ok(IdleWork::Nothing)
     }
 
     /// As [`Collect::steps`], asked once.
@@ -73,6 +102,11 @@ pub struct Guest {
     says_where: bool,
     channels: u32,
     dies: u32,
+    #[serde(skip)]
+    weighs: bool,
+    /// In a box: built-in policies stay small.
+    #[serde(skip)]
+    schedule: Option<Box<Rule>>,
 }
 
 /// The options of the section that belong to garbage collection on demand.
@@ -96,9 +130,25 @@ pub(super) fn moves_to(options: &Options) -> MovesTo {
 
 impl Guest {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let steps = OnDemand::new(&steps(options)?, build)?;
         let object = options.maker("collect")?.collect(&options.options, build);
         let object = object.map_err(|problem| options.error("collect", problem))?;
+        let schedule = object.schedule();
+        let steps = match &schedule {
+            None => OnDemand::new(&steps(options)?, build)?,
+            Some(rule) => {
+                let what = "collections that are scheduled over idle periods, or go in steps";
+                let on_demand = steps(options)?.by_steps(what, build)?;
+                let (start, given) = (on_demand.start(), rule.steps.filter(|given| given.below <= on_demand.start()));
+                if let Some(given) = given {
+                    let problem = format!(
+                        "its steps_below is {}: must be more than start_blocks = {start}, below which merges are not divided into steps",
+                        given.below
+                    );
+                    return Err(options.error("collect", problem));
+                }
+                on_demand
+            }
+        };
         let (rest, is_asked, says_where) = (object.rest(), object.steps(), object.places());
         if says_where && steps.places() {
             let problem = format!(
@@ -108,7 +158,10 @@ impl Guest {
             return Err(ConfigError::new("collect.moves_to", moves_to(options).name(), problem));
         }
         let (channels, dies) = (build.geometry.channels, build.geometry.dies());
-        Ok(Self { seat: Seat::new(&options.policy, object), steps, rest, is_asked, says_where, channels, dies })
+        let weighs = object.weighs();
+        let seat = Seat::new(&options.policy, object);
+        let schedule = schedule.map(Box::new);
+        Ok(Self { seat, steps, rest, is_asked, says_where, channels, dies, weighs, schedule })
     }
 
     /// What is wrong with an answer, if anything.
@@ -141,6 +194,41 @@ impl Collect for Guest {
 
     fn rest(&self) -> Option<Time> {
         self.rest
+    }
+
+    fn weighs(&self) -> bool {
+        self.weighs
+    }
+
+    fn takes(&mut self, view: &CandidateView) -> bool {
+        // Without an answer the run ends.
+        let taken = self.seat.ask(|guest| guest.takes(view)).unwrap_or(true);
+        if !taken {
+            let CandidateView { domain, free, .. } = view;
+            let story = format!("it did not take the block that was chosen in domain {domain} with {free} blocks free");
+            self.seat.hinder(story);
+        }
+        taken
+    }
+
+    fn schedule(&self) -> Option<Rule> {
+        self.schedule.as_deref().copied()
+    }
+
+    fn idle_work(&mut self, view: &IdleView) -> IdleWork {
+        // Without an answer the run ends.
+        let work = self.seat.ask(|guest| guest.idle_work(view)).unwrap_or(IdleWork::Nothing);
+        let (there_is, what) = match work {
+            IdleWork::Nothing => return work,
+            IdleWork::Retroactive => (view.has_delayed, "that was delayed"),
+            IdleWork::LookAhead => (view.needed.is_some(), "that the next request will need"),
+            IdleWork::Proactive => (view.has_full, "of full log blocks"),
+        };
+        if there_is {
+            return work;
+        }
+        self.seat.refuse(format!("it chose a merge {what} in domain {}, which has none", view.domain));
+        IdleWork::Nothing
     }
 
     fn steps(&self) -> bool {

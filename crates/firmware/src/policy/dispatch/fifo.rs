@@ -43,7 +43,7 @@ impl Fifo {
 
 impl Dispatch for Fifo {
     #[inline]
-    fn admits(&self, in_service: u32) -> bool {
+    fn admits(&mut self, in_service: u32) -> bool {
         in_service < self.window
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Source: whoever wrote it.
 //! Faithful: the operation that it chooses goes to its die, or the run ends with the reason: the operation must have a die with
-//! room. Simplified: requests are served in the order of arrival, as many as the queues hold.
+//! room. It may give requests deadlines, limit how many are in service, or have a device queue in place of its choice: then it ranks
+//! the reads there. Simplified: requests are served in the order of arrival; one is served whenever none is.
 
-use super::{DepthOptions, Dispatch, Sight, StageView};
+use super::{Addressed, DepthOptions, Dispatch, Limits, Sight, StageView, TagRules};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::task::{ByTask, TASKS};
 use crate::ConfigError;
@@ -20,6 +21,37 @@ pub trait GuestDispatch: std::fmt::Debug + Send {
 
     /// As [`Dispatch::takes_shares`]; asked once.
     fn takes_shares(&self) -> bool;
+
+    /// As [`Dispatch::tags`]; asked once. With a device queue, [`Self::next`] is not asked.
+    fn tags(&self) -> Option<TagRules> {
+        None
+    }
+
+    /// As [`Dispatch::rank`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn rank(&mut self, _read: &Addressed) -> Result<u8, Refusal> {
+        Ok(0)
+    }
+
+    /// As [`Dispatch::deadlines`]; asked once.
+    fn deadlines(&self) -> Option<Limits> {
+        None
+    }
+
+    /// True if it limits the requests in service: [`Self::admits`] is asked then. Asked once.
+    fn limits_requests(&self) -> bool {
+        false
+    }
+
+    /// As [`Dispatch::admits`], with at least one request in service.
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn admits(&mut self, _in_service: u32) -> Result<bool, Refusal> {
+        Ok(true)
+    }
 
     /// As [`Dispatch::next`], with the shares of tasks, in percent.
     ///
@@ -51,6 +83,12 @@ struct State {
     sees_all: bool,
     takes_shares: bool,
     shares: ByTask<f64>,
+    #[serde(skip)]
+    tags: Option<TagRules>,
+    #[serde(skip)]
+    deadlines: Option<Limits>,
+    #[serde(skip)]
+    limits_requests: bool,
 }
 
 impl Guest {
@@ -63,15 +101,56 @@ impl Guest {
             },
         };
         let depth = depth.checked()?;
-        let object = options.maker("dispatch")?.dispatch(&options.options, build);
+        let maker = options.maker("dispatch")?;
+        let object = maker.dispatch(&options.options, build);
         let object = object.map_err(|problem| options.error("dispatch", problem))?;
         let (sees_all, takes_shares) = (object.sees_all(), object.takes_shares());
-        let seat = Seat::new(&options.policy, object);
-        Ok(Self(Box::new(State { seat, depth, sees_all, takes_shares, shares: [0.0; TASKS] })))
+        let (tags, deadlines, limits_requests) = (object.tags(), object.deadlines(), object.limits_requests());
+        if tags.is_some() {
+            let given = [("deadlines", deadlines.is_some()), ("sees_all", sees_all), ("takes_shares", takes_shares)];
+            if let Some((what, _)) = given.into_iter().find(|(_, given)| *given) {
+                let problem = format!("its {what} has no effect: operations of its device queue are not chosen one by one");
+                return Err(options.error("dispatch", problem));
+            }
+            let usual = maker.options().get("depth").and_then(|option| option.get("default"));
+            if usual.is_some() && options.options.get("depth").is_some_and(|depth| Some(depth) != usual) {
+                let problem = format!(
+                    "has no effect: dispatch.policy = \"{}\" has a device queue, of which a die has one command at a time; leave it out",
+                    options.policy
+                );
+                return Err(ConfigError::new("dispatch.depth", depth, problem));
+            }
+        }
+        let depth = if tags.is_some() { 1 } else { depth };
+        let (seat, shares) = (Seat::new(&options.policy, object), [0.0; TASKS]);
+        Ok(Self(Box::new(State { seat, depth, sees_all, takes_shares, shares, tags, deadlines, limits_requests })))
     }
 }
 
 impl Dispatch for Guest {
+    #[inline]
+    fn admits(&mut self, in_service: u32) -> bool {
+        let State { seat, limits_requests, .. } = &mut *self.0;
+        if !*limits_requests || in_service == 0 {
+            return true;
+        }
+        // Without an answer the run ends.
+        seat.ask(|guest| guest.admits(in_service)).unwrap_or(true)
+    }
+
+    fn tags(&self) -> Option<TagRules> {
+        self.0.tags
+    }
+
+    #[cold]
+    fn rank(&mut self, read: &Addressed) -> u8 {
+        self.0.seat.ask(|guest| guest.rank(read)).unwrap_or(0)
+    }
+
+    fn deadlines(&self) -> Option<&Limits> {
+        self.0.deadlines.as_ref()
+    }
+
     fn depth(&self) -> Option<u32> {
         Some(self.0.depth)
     }

@@ -126,7 +126,7 @@ pub struct TagRules {
 /// Decides when requests are served, and when operations are sent to the dies.
 pub trait Dispatch {
     /// True if the oldest queued request may be served while `in_service` others are in service.
-    fn admits(&self, _in_service: u32) -> bool {
+    fn admits(&mut self, _in_service: u32) -> bool {
         true
     }
     /// How operations of the host are committed, if together as transactions of packages.
@@ -176,7 +176,7 @@ pub trait Dispatch {
         None
     }
     /// Of the reads of the device queue that can go, those with the least rank go first, of equals the oldest.
-    fn rank(&self, _read: &Addressed) -> u8 {
+    fn rank(&mut self, _read: &Addressed) -> u8 {
         0
     }
     /// Deadlines of requests, if it has any: [`Self::next`] is told how urgent operations are then.
@@ -219,7 +219,7 @@ policies! {
     }
     guest guest::Guest;
     methods {
-        fn admits(self: &Self, in_service: u32) -> bool;
+        fn admits(self: &mut Self, in_service: u32) -> bool;
         fn commits(self: &Self) -> Option<Commits>;
         fn banks(self: &Self) -> Option<Order>;
         fn depth(self: &Self) -> Option<u32>;
@@ -231,7 +231,7 @@ policies! {
         fn share(self: &mut Self, shares: &ByTask<f64>) -> ();
         fn limits(self: &Self) -> Option<ByTask<u32>>;
         fn tags(self: &Self) -> Option<TagRules>;
-        fn rank(self: &Self, read: &Addressed) -> u8;
+        fn rank(self: &mut Self, read: &Addressed) -> u8;
         fn deadlines(self: &Self) -> Option<&Limits>;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }

@@ -116,7 +116,7 @@ impl Dispatch for Paq {
         Some(TagRules { in_order: !clumps, by_package, packs_across: packing, decision, bound })
     }
 
-    fn rank(&self, read: &Addressed) -> u8 {
+    fn rank(&mut self, read: &Addressed) -> u8 {
         match read.conflict {
             _ if read.overdue => 0,
             Conflict::Node => 1,

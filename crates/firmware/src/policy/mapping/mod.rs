@@ -165,7 +165,7 @@ impl MappingPolicy {
     fn cache(&self) -> Option<&Cached> {
         match self {
             Self::Cached(cache) => Some(cache),
-            Self::Guest(guest) => Some(guest.cache()),
+            Self::Guest(guest) => guest.cache(),
             _ => self.zones().map(Zones::cache),
         }
     }

@@ -4,7 +4,7 @@
 //! Faithful: the block that it names is moved, or the run ends with the reason: the block must be a written one that no task
 //! is moving. So does a policy that moves blocks on and on while the host does nothing: the drive would never be idle.
 
-use super::{Occasion, Upkeep, UpkeepView};
+use super::{Erased, Occasion, Upkeep, UpkeepView};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,24 @@ pub trait GuestUpkeep: std::fmt::Debug + Send {
     /// # Errors
     /// Says what went wrong; the run ends.
     fn next(&mut self, view: &UpkeepView<'_>) -> Result<Option<u32>, Refusal>;
+
+    /// As [`Upkeep::follows_erases`]; asked once.
+    fn follows_erases(&self) -> bool {
+        false
+    }
+
+    /// As [`Upkeep::erased`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn erased(&mut self, _view: &UpkeepView<'_>, _erased: Erased) -> Result<Option<u32>, Refusal> {
+        Ok(None)
+    }
+
+    /// As [`Upkeep::goes_with_logs`]; asked once.
+    fn goes_with_logs(&self) -> bool {
+        false
+    }
 
     /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
     fn fork(&self) -> Box<dyn GuestUpkeep>;
@@ -60,6 +78,10 @@ struct State {
     occasion: Occasion,
     window: u32,
     worn: bool,
+    #[serde(skip)]
+    follows_erases: bool,
+    #[serde(skip)]
+    goes_with_logs: bool,
     /// Units written and pages read for the host at the last look.
     host: (u64, u64),
     /// Blocks that it has named since.
@@ -85,8 +107,10 @@ impl<F: Family> Mover<F> {
         if occasion == Occasion::Reads(0) {
             return Err(options.error(F::NAME, "it wants to be asked from 0 page reads on; at least 1 is needed"));
         }
+        let (follows_erases, goes_with_logs) = (object.follows_erases(), object.goes_with_logs());
         let seat = Seat::new(&options.policy, object);
-        let state = Box::new(State { seat, occasion, window, worn, host: (0, 0), named: 0 });
+        let state = State { seat, occasion, window, worn, follows_erases, goes_with_logs, host: (0, 0), named: 0 };
+        let state = Box::new(state);
         Ok(Self { state, family: std::marker::PhantomData })
     }
 
@@ -98,6 +122,23 @@ impl<F: Family> Mover<F> {
         }
         self.state.named += 1;
         self.state.named > MOST_ROUNDS * view.in_use().count() as u64
+    }
+
+    /// The block that it named, if it can be moved; otherwise the run ends.
+    fn checked(&mut self, view: &UpkeepView<'_>, block: u32) -> Option<u32> {
+        if let Some(objection) = view.objection(block) {
+            self.state.seat.refuse(format!("it chose block {block}, which {objection}"));
+            return None;
+        }
+        if self.goes_on_for_ever(view) {
+            let story = format!(
+                "it chose {} blocks while the host wrote and read nothing; answer None in time",
+                self.state.named
+            );
+            self.state.seat.refuse(story);
+            return None;
+        }
+        Some(block)
     }
 }
 
@@ -114,19 +155,30 @@ impl<F: Family> Upkeep for Mover<F> {
 
     fn next(&mut self, view: &UpkeepView<'_>) -> Option<u32> {
         let block = self.state.seat.ask(|guest| guest.next(view))??;
-        if let Some(objection) = view.objection(block) {
-            self.state.seat.refuse(format!("it chose block {block}, which {objection}"));
-            return None;
-        }
-        if self.goes_on_for_ever(view) {
+        self.checked(view, block)
+    }
+
+    fn follows_erases(&self) -> bool {
+        self.state.follows_erases
+    }
+
+    fn erased(&mut self, view: &UpkeepView<'_>, erased: Erased) -> Option<u32> {
+        let block = self.state.seat.ask(|guest| guest.erased(view, erased))??;
+        let block = self.checked(view, block)?;
+        let (from, into) = (view.domain(block), view.domain(erased.block));
+        if view.has_logs() && from != into {
             let story = format!(
-                "it chose {} blocks while the host wrote and read nothing; answer None in time",
-                self.state.named
+                "it chose block {block} of domain {from} when block {} of domain {into} was erased, where its data would go",
+                erased.block
             );
             self.state.seat.refuse(story);
             return None;
         }
         Some(block)
+    }
+
+    fn goes_with_logs(&self) -> bool {
+        self.state.goes_with_logs
     }
 
     fn window(&self) -> u32 {

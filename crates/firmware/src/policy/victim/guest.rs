@@ -2,7 +2,7 @@
 //!
 //! Source: whoever wrote it.
 //! Faithful: its answer is used, or the run ends with the reason: the block must be closed, be in the domain and gain
-//! a page.
+//! a page. Where blocks form superblocks, it sees the first block of each, with the figures of all its blocks.
 
 use super::Victim;
 use crate::blocks::VictimView;
@@ -20,6 +20,11 @@ pub trait GuestVictim: std::fmt::Debug + Send {
     /// # Errors
     /// Says what went wrong; the run ends.
     fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, Refusal>;
+
+    /// As [`Victim::wants_reads`]; asked once.
+    fn wants_reads(&self) -> bool {
+        false
+    }
 
     /// As [`Victim::closed`].
     ///
@@ -40,46 +45,60 @@ impl Clone for Box<dyn GuestVictim> {
 /// An external victim policy, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Guest(Seat<Box<dyn GuestVictim>>);
+pub struct Guest(Box<State>);
+
+/// Its state, in a box: built-in policies stay small. Saved is the name alone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+struct State {
+    seat: Seat<Box<dyn GuestVictim>>,
+    #[serde(skip)]
+    wants_reads: bool,
+}
 
 impl Guest {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let object = options.maker("victim")?.victim(&options.options, build);
         let object = object.map_err(|problem| options.error("victim", problem))?;
-        Ok(Self(Seat::new(&options.policy, object)))
+        let wants_reads = object.wants_reads();
+        Ok(Self(Box::new(State { seat: Seat::new(&options.policy, object), wants_reads })))
     }
 }
 
 impl Victim for Guest {
     fn choose(&mut self, view: &VictimView<'_>) -> Option<u32> {
-        let Some(block) = self.0.ask(|guest| guest.choose(view))? else {
+        let Some(block) = self.0.seat.ask(|guest| guest.choose(view))? else {
             if view.least_valid().is_some_and(|least| view.gains(least)) {
                 let story = format!("it chose no block, though {} are closed and some gain space", view.closed_count());
-                self.0.hinder(story);
+                self.0.seat.hinder(story);
             }
             return None;
         };
         match view.objection(block) {
             None => {
-                self.0.forgive();
+                self.0.seat.forgive();
                 Some(block)
             }
             Some(objection) => {
-                self.0.refuse(format!("it chose block {block}, which {objection}"));
+                self.0.seat.refuse(format!("it chose block {block}, which {objection}"));
                 None
             }
         }
     }
 
     fn closed(&mut self, view: &VictimView<'_>, block: u32) {
-        self.0.ask(|guest| guest.closed(view, block));
+        self.0.seat.ask(|guest| guest.closed(view, block));
     }
 
     fn ranked(&self) -> bool {
         true
     }
 
+    fn wants_reads(&self) -> bool {
+        self.0.wants_reads
+    }
+
     fn trouble(&self) -> Option<&Trouble> {
-        self.0.trouble()
+        self.0.seat.trouble()
     }
 }

@@ -1,0 +1,74 @@
+"""The block mappings that come with Wordline, rewritten in Python: block, BAST, SAST, FAST and P-FTL."""
+
+from typing import Annotated
+
+from wordline.policy import LogBlocks, Mapping
+
+
+class Block(Mapping):
+    """No log blocks: a page that is written again goes to a replacement block."""
+
+    name = "python-block"
+
+    def scheme(self) -> LogBlocks:
+        """None at all."""
+        return LogBlocks(log_blocks=0)
+
+
+class _Logs(Mapping):
+    """The options that all schemes with log blocks have; 0 stands for none."""
+
+    log_blocks: Annotated[int, "Log blocks of a GC domain at most; 0: all blocks that are spare."] = 0
+    zone_blocks: Annotated[int, "Logical blocks of a map zone; 0: the drive is not cut into zones."] = 0
+    zone_tables: Annotated[int, "Tables of map zones that memory holds."] = 0
+
+    def scheme(self) -> LogBlocks:
+        """All logical blocks share all log blocks."""
+        most, blocks, tables = self.log_blocks or None, self.zone_blocks or None, self.zone_tables or None
+        return LogBlocks(log_blocks=most, zone_blocks=blocks, zone_tables=tables)
+
+
+class Bast(_Logs):
+    """A log block for each logical block that is updated."""
+
+    name = "python-bast"
+
+    def scheme(self) -> LogBlocks:
+        """Groups of one logical block and one log block."""
+        own = {"group_blocks": 1, "group_log_blocks": 1, "merge_first": "least-recently-written"}
+        return super().scheme()._replace(**own)
+
+
+class Sast(_Logs):
+    """Up to K log blocks for N neighbouring logical blocks."""
+
+    name = "python-sast"
+    group_blocks: Annotated[int, "Logical blocks of a group (N)."] = 16
+    group_log_blocks: Annotated[int, "Log blocks of a group at most (K)."] = 32
+    whole_groups: Annotated[bool, "All log blocks of a group are merged together."] = True
+
+    def scheme(self) -> LogBlocks:
+        """Groups of N logical blocks and K log blocks."""
+        own = {"group_blocks": self.group_blocks, "group_log_blocks": self.group_log_blocks}
+        merges = {"one_by_one": not self.whole_groups, "merge_first": "least-recently-written"}
+        return super().scheme()._replace(**own, **merges)
+
+
+class Fast(_Logs):
+    """All log blocks for all logical blocks, and one for pages in order."""
+
+    name = "python-fast"
+
+    def scheme(self) -> LogBlocks:
+        """The oldest log block is merged."""
+        return super().scheme()._replace(sequential=True, one_by_one=True)
+
+
+class Pftl(_Logs):
+    """A buffer of log blocks for all logical blocks."""
+
+    name = "python-pftl"
+
+    def scheme(self) -> LogBlocks:
+        """The oldest log block is merged."""
+        return super().scheme()._replace(one_by_one=True)

@@ -1,0 +1,63 @@
+"""The device queues that come with Wordline, rewritten in Python: VAQ, PAQ, and reads out of order."""
+
+from typing import Annotated, Literal
+
+from wordline.policy import DeviceQueue, Dispatch, StageView
+
+
+class Vaq(Dispatch):
+    """Requests in order: a page whose die is busy holds up all behind it."""
+
+    name = "python-vaq"
+
+    def device_queue(self) -> DeviceQueue:
+        """In order."""
+        return DeviceQueue(in_order=True)
+
+
+class OutOfOrder(Dispatch):
+    """Reads of the host go when their die is free, the oldest first."""
+
+    name = "python-out-of-order"
+    packing: Annotated[bool, "Reads of several requests share multi-plane commands."] = False
+
+    def device_queue(self) -> DeviceQueue:
+        """By physical address, without ranks."""
+        return DeviceQueue(packs_across=self.packing)
+
+
+class Paq(Dispatch):
+    """Reads go in clumps of one a package, those with most conflicts first."""
+
+    name = "python-paq"
+    clumps: Annotated[bool, "Reads go in clumps; if not, in the order of coming."] = True
+    packing: Annotated[bool, "Reads of several requests share multi-plane commands."] = True
+    interleave: Annotated[bool, "A package takes a read for each of its dies, not one at a time."] = False
+    decision_us: Annotated[float, "Time that the scheduler takes for each command."] = 0.0
+    bound_us: Annotated[float, "Reads that have waited so long go before all others; 0: they do not."] = 0.0
+
+    def device_queue(self) -> DeviceQueue:
+        """By physical address, or in order."""
+        if not self.clumps:
+            return DeviceQueue(in_order=True, packs_across=self.packing, decision_us=self.decision_us)
+        return DeviceQueue(False, not self.interleave, self.packing, self.decision_us, self.bound_us or None)
+
+    def rank(self, conflict: Literal["none", "channel", "package", "die"], overdue: bool) -> int:
+        """Overdue reads, then those that share most."""
+        return 0 if overdue else 1 + ("die", "package", "channel", "none").index(conflict)
+
+
+class Window(Dispatch):
+    """No built-in policy: the operations in the order of becoming ready, of at most so many requests at a time."""
+
+    name = "window"
+    most: Annotated[int, "Requests in service."] = 8
+
+    def admits(self, in_service: int) -> bool:
+        """Below the limit."""
+        return in_service < self.most
+
+    def next(self, view: StageView) -> int | None:
+        """The oldest operation that has a die."""
+        goes = [(sequence, at) for at, (_, sequence, die) in enumerate(view.staged) if die is not None]
+        return min(goes)[1] if goes else None
