@@ -254,7 +254,7 @@ mod tests {
     /// A random small drive, often one whose untimed writes go the direct way, or may go to any die.
     fn random_drive(random: &mut Stream) -> String {
         let mut pick = |of: &[&str]| (*of)[random.below(of.len() as u64) as usize].to_owned();
-        let victim = ["greedy", "cost-benefit", "fifo", "random", "best-of", "read-aligned"];
+        let victim = ["greedy", "cost-benefit", "fifo", "random", "best-of", "greedy"];
         let pack = [
             "policy = \"none\"",
             "policy = \"planes\"",

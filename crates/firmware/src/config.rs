@@ -215,7 +215,7 @@ impl FirmwareConfig {
             self.check_pacing(&arbiter)?;
         }
         self.suspend.build(&build)?;
-        self.check_holding(&collect, (&pack, &victim), dispatch.depth().is_some())?;
+        self.check_holding(geometry, &collect, (&pack, &victim), dispatch.depth().is_some())?;
         self.check_steps(mapping.fixes_pages(), &collect)?;
         self.check_places(mapping.fixes_pages(), stripe.is_some(), &collect)?;
         self.check_programs(geometry, mapping.fixes_pages(), &collect, &upkeep)?;

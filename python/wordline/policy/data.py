@@ -181,6 +181,15 @@ class StepView(NamedTuple):
     """True while the die runs a command."""
     die_serves_host: bool
     """True while that command is of the host."""
+    takes_along: bool
+    """True if commands of garbage collection take operations of the host along (``pack.join_gc``), and the next step is
+    no erase."""
+    joining_reads: int
+    """Of ``host_reads``: those that the next move could take along, since they wait for another plane of the die at the
+    offset of the page that it reads."""
+    joining_writes: int
+    """Of ``host_writes``: those that the next move could take along, since they can go to another plane of the die whose
+    next page is that of garbage collection; 0 if the domain is the drive."""
 
 
 class MoveView(NamedTuple):

@@ -100,7 +100,7 @@ class CollectSeat(_FamilySeat):
             policy.idle_work(IdleView(0, 0, False, None, None, False, None, False))
         if _has(policy, Collect, "step"):
             ask = policy.step
-            self.step = lambda numbers, host, *rest: ask(StepView(*numbers, *host, *rest))
+            self.step = lambda numbers, host, die, along: ask(StepView(*numbers, *host, *die, *along))
         if _has(policy, Collect, "place"):
             where = policy.place
             self.place = lambda numbers, *rest: where(MoveView(*numbers, *rest))

@@ -194,6 +194,53 @@ fn without_new_blocks_write_points_differ() {
     close_to(seen.utilisation, 0.51);
 }
 
+/// Host pages in commands of GC, and steps on hold, until the first victim is erased. An operation of the host comes half a cycle after
+/// the write that starts the collection.
+fn preempted_by(text: &str, op: Op, plane: u64, number: u64) -> ([u64; 2], u64) {
+    let mut drive = aged(text);
+    let submit = |drive: &mut Drive, op, plane, number| {
+        let arrival = drive.now();
+        let request = Request { arrival, ..request(op, page(plane, number), PAGE) };
+        drive.submit(arrival, request).expect("there is a slot");
+    };
+    submit(&mut drive, Op::Write, 0, 13);
+    drive.advance_to(drive.now() + CYCLE / 2).expect("no rule is broken");
+    submit(&mut drive, op, plane, number);
+    let victims = |drive: &Drive| drive.kernel().blocks().records().iter().any(|block| block.status == Status::Victim);
+    while drive.kernel().counters().collections() == 0 || victims(&drive) {
+        assert!(drive.step().expect("no rule is broken"), "the collection ends");
+    }
+    let counters = *drive.kernel().counters();
+    let joined = [Class::HOST_READ, Class::HOST_WRITE].map(|class| counters.joined[class.index()]);
+    drive.drain().expect("the drive comes to rest");
+    drive.check_idle().expect("the books balance");
+    (joined, counters.holds)
+}
+
+/// choi18 (4.4): what finds a match joins GC; a read of the collecting plane, or without a match, puts it on hold.
+#[test]
+fn preemptive_gc_holds_for_what_cannot_join() {
+    let preemptive =
+        |into: &str, rest: &str| text(&format!("into = \"{into}\""), rest).replace("\"on-demand\"", "\"preemptive\"");
+    let joining = preemptive("paired-blocks", JOINING);
+    // The victim has valid pages at offsets 3, 7, 9 and 15; the write point of both planes is the start of a block.
+    for (op, plane, number, joined, holds) in [
+        (Op::Read, 1, 7, [1, 0], false),
+        // GC comes to 9 later: the read does not wait for that.
+        (Op::Read, 1, 9, [0, 0], true),
+        (Op::Read, 1, 6, [0, 0], true),
+        (Op::Read, 0, 7, [0, 0], true),
+        (Op::Write, 1, 1, [0, 1], false),
+        (Op::Write, 0, 12, [0, 0], true),
+    ] {
+        let (pages, held) = preempted_by(&joining, op, plane, number);
+        assert_eq!((pages, held > 0), (joined, holds), "{op:?} {plane} {number}: {held} holds");
+        // Nobody joins where nothing is shared, and all are in the way.
+        let (pages, held) = preempted_by(&preemptive("paired-blocks", ""), op, plane, number);
+        assert!(pages == [0, 0] && held > 0, "{op:?} {plane} {number}: {held} holds");
+    }
+}
+
 /// Above the threshold the arbiter decides: a host that comes first is served whole, whichever plane it needs.
 #[test]
 fn a_die_is_held_only_below_the_threshold() {
@@ -232,6 +279,12 @@ fn what_cannot_go_together_is_refused() {
     };
     config(&text(BASELINE, JOINING));
     refused("hold_below_blocks = 0", "", "at least 1");
+    config(&text("hold_below_blocks = 12", ""));
+    refused("hold_below_blocks = 13", "", "must be at most 12");
+    refused("", "victim = { policy = \"read-aligned\" }", "pack.join_gc");
+    let of_one_plane = text("", JOINING).replace("planes_per_die = 2", "planes_per_die = 1");
+    let error = wordline_drive::load::from_text("test", &of_one_plane).expect_err("one plane").to_string();
+    assert!(error.contains("pack.join_gc = true: has no effect"), "{error}");
     refused(BASELINE, "suspend = { policy = \"reads\" }", "suspend.policy");
     refused(BASELINE, "dispatch = { policy = \"debit\" }", "dispatch.policy = \"debit\"");
     refused(BASELINE, "pack = { policy = \"cache\" }", "pack.cache");

@@ -1,5 +1,6 @@
 //! Operations that go straight through processors and the commit stage: whichever way they take, all that a drive does is the same.
 
+use crate::common::random_drive::joins_in_planes;
 use crate::common::{between, chance, closed_loop, for_seeds, long, pick, request};
 use wordline_base::{Op, Request, Stream};
 use wordline_drive::load::from_text;
@@ -15,7 +16,7 @@ fn random_drive(random: &mut Stream) -> String {
     let scope = pick(&["drive", "drive", "plane"]);
     let placement = if scope == "plane" { pick(&["static", "static", "least-busy"]) } else { "least-busy" };
     let shared_blocks = if scope == "plane" { ", into = \"shared-block\"" } else { ", window_pages = 2" };
-    format!(
+    let text = format!(
         r#"
         geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = 1, planes_per_die = {},
                       blocks_per_plane = {}, pages_per_block = {}, page_kib = 16 }}
@@ -82,7 +83,8 @@ fn random_drive(random: &mut Stream) -> String {
         ]),
         pick(&["\"none\"", "\"fifo\", capacity_kib = 512", "\"fifo\", capacity_kib = 2048"]),
         pick(&["false", "true"]),
-    )
+    );
+    joins_in_planes(text)
 }
 
 /// A random small drive with a commit stage whose pages have one unit, and whose planes mostly collect for themselves.

@@ -96,6 +96,7 @@ impl FirmwareConfig {
     /// Checks that GC can have a die for itself, share open blocks with the host, and take its operations along.
     pub(super) fn check_holding(
         &self,
+        geometry: &Geometry,
         collect: &CollectPolicy,
         (pack, victim): (&PackPolicy, &VictimPolicy),
         has_stage: bool,
@@ -117,6 +118,16 @@ impl FirmwareConfig {
             let problem = "needs collect.scope = \"plane\": the reads it looks at wait for the other planes of one die";
             return wrong("victim.policy", &self.victim.name(), problem.into());
         }
+        if self.victim.name() == "read-aligned" && !pack.mixes() {
+            let problem =
+                "has no effect: commands of GC take no reads of the host along; use pack.policy = \"planes\" with \
+                pack.join_gc = true, or victim.policy = \"greedy\"";
+            return wrong("victim.policy", &self.victim.name(), problem.into());
+        }
+        if pack.mixes() && geometry.planes_per_die == 1 && !matches!(self.pack, PackConfig::Guest(_)) {
+            let problem = "has no effect: dies of one plane have no multi-plane commands; leave it out";
+            return wrong(mixing, mixer, problem.into());
+        }
         if collect.destination() == Destination::PairedBlocks && pack.cache().is_some() {
             let problem =
                 "does not go with pack.cache: followers are chosen by the next page of a plane, which the start of a \
@@ -126,6 +137,19 @@ impl FirmwareConfig {
         let below = collect.hold_below();
         if below > 0 {
             let key = "collect.hold_below_blocks";
+            let blocks = match self.collect.scope() {
+                Scope::Plane => geometry.blocks_per_plane,
+                Scope::Drive => geometry.blocks(),
+            };
+            if below > blocks {
+                let problem = format!(
+                    "must be at most {blocks}, the blocks of a domain (collect.scope = \"{}\"); a die with a victim serves GC alone always with \
+                     stop_blocks = {} or more",
+                    if self.collect.scope() == Scope::Plane { "plane" } else { "drive" },
+                    collect.stop()
+                );
+                return wrong(key, &below, problem);
+            }
             if has_stage {
                 let problem = format!(
                     "does not go with dispatch.policy = \"{}\": operations of the host that it sends to a held die would \

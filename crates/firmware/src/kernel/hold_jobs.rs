@@ -98,8 +98,10 @@ impl Kernel {
         self.planes_per_die.quotient(self.blocks.plane_of(self.jobs.get(slot).block))
     }
 
-    fn step_view(&self, job: &Job, die: u32, erases: bool) -> StepView {
+    fn step_view(&mut self, job: &Job, die: u32, erases: bool) -> StepView {
         let (host_reads, host_writes) = self.host_waits_for(die);
+        let takes_along = self.mixes && !erases;
+        let (joining_reads, joining_writes) = if takes_along { self.could_join(job, die) } else { (0, 0) };
         let state = &self.dies[die as usize];
         let has_room = |plane| self.space.has_room(&self.blocks, plane, Stream::Host);
         StepView {
@@ -116,6 +118,9 @@ impl Kernel {
             die_serves_host: state.busy && state.class.is_host(),
             host_has_room: self.blocks.planes_of_domain(job.domain).any(has_room) && !self.is_waited_for(die),
             host_rests: self.rests.rests(),
+            takes_along,
+            joining_reads,
+            joining_writes,
         }
     }
 

@@ -4,7 +4,8 @@
 //! Time and counts go to each task by its pages.
 
 use super::{stream_of, Fault, Kernel, Waits};
-use crate::ops::NONE;
+use crate::mover::Job;
+use crate::ops::{FlashOp, NONE};
 use crate::task::{Class, Task, Tasks, CLASSES};
 use wordline_base::Time;
 
@@ -68,6 +69,74 @@ impl Kernel {
         let shared = self.shared_of(die, class).into_iter();
         let mut ready = shared.filter(|&index| self.shared[index].head != NONE && self.row_may_go(index, class));
         ready.next().map(|index| Waits::Shared(index, plane))
+    }
+
+    /// Reads and writes of the host that wait for other planes of a die than that of a job, and that the next move of the job could
+    /// take along.
+    #[cold]
+    pub(super) fn could_join(&mut self, job: &Job, die: u32) -> (u32, u32) {
+        if self.pack.window() == 0 {
+            return (0, 0);
+        }
+        let mut joins = |class: Class| {
+            let lead = Class::new(job.task, class.action());
+            self.guests_of(lead).any(|other| other == class)
+        };
+        let (takes_reads, takes_writes) = (joins(Class::HOST_READ), joins(Class::HOST_WRITE));
+        let reads = if takes_reads { self.reads_of_next_offset(job, die) } else { 0 };
+        // Moved data of a drive-wide domain may go to another die.
+        let stays = self.blocks.planes_of_domain(job.domain).len() == 1;
+        (reads, if takes_writes && stays { self.writes_at_same_page(job, die) } else { 0 })
+    }
+
+    /// The planes of a die but that of a job.
+    fn planes_beside(&self, job: &Job, die: u32) -> impl Iterator<Item = u32> + use<> {
+        let (own, planes) = (self.blocks.plane_of(job.block), self.planes_per_die.get());
+        (die * planes..(die + 1) * planes).filter(move |&plane| plane != own)
+    }
+
+    /// The page of its block that a job reads next.
+    fn next_to_read(&self, job: &Job) -> Option<u32> {
+        let (first, units) = (job.block * self.plan.units_per_block, self.plan.units_per_page);
+        let from = self.units_per_page.quotient(job.cursor.checked_sub(first)?);
+        (from..self.units_per_page.quotient(job.end - first + units - 1)).find(|page| {
+            let place = first + page * units;
+            let (from, end) = (place.max(job.cursor), (place + units).min(job.end));
+            from < end && self.map.count_valid(from, end) > 0
+        })
+    }
+
+    /// Reads of the host beside a job at the offset of the page that it reads next.
+    fn reads_of_next_offset(&self, job: &Job, die: u32) -> u32 {
+        let Some(next) = self.next_to_read(job) else { return 0 };
+        let matches = |op: &FlashOp| self.units_per_page.quotient(self.units_per_block.remainder(op.source)) == next;
+        let queue = |plane: u32| self.queues[plane as usize * CLASSES + Class::HOST_READ.index()];
+        let count = |plane| queue(plane).iter(&self.slab).filter(|&op| matches(op)).count() as u32;
+        self.planes_beside(job, die).map(count).sum()
+    }
+
+    /// Writes of the host beside a job in planes whose next page is that of GC.
+    fn writes_at_same_page(&self, job: &Job, die: u32) -> u32 {
+        let (class, next) = (Class::HOST_WRITE, |plane, stream| self.space.next_page(&self.blocks, plane, stream));
+        let page = next(self.blocks.plane_of(job.block), stream_of(Class::new(job.task, class.action())));
+        let (mut writes, mut any) = (0, false);
+        for plane in self.planes_beside(job, die) {
+            let stream = stream_of(class);
+            if next(plane, stream) != page || !self.space.has_room(&self.blocks, plane, stream) {
+                continue;
+            }
+            let fifo = self.queues[plane as usize * CLASSES + class.index()];
+            if fifo.head != NONE && self.may_go(&fifo, class, self.blocks.domain_of_plane(plane)) {
+                writes += fifo.len;
+            }
+            any = true;
+        }
+        if any && self.shared_count > 0 {
+            let rows = self.shared_of(die, class).into_iter();
+            let ready = rows.filter(|&index| self.shared[index].head != NONE && self.row_may_go(index, class));
+            writes += ready.map(|index| self.shared[index].len).sum::<u32>();
+        }
+        writes
     }
 
     /// The class of a page of a die's command.

@@ -110,7 +110,9 @@ impl GuestCollect for Collector {
             // Tuples of at most twelve come from Rust.
             let numbers = (view.domain, view.die, view.free, view.running, view.unread, view.on_the_way);
             let host = (view.host_reads, view.host_writes, view.host_has_room, view.host_rests);
-            truth(&step.bind(py).call1((numbers, host, view.erases, view.die_works, view.die_serves_host))?)
+            let die = (view.erases, view.die_works, view.die_serves_host);
+            let along = (view.takes_along, view.joining_reads, view.joining_writes);
+            truth(&step.bind(py).call1((numbers, host, die, along))?)
         })?;
         Ok(answer?)
     }

@@ -125,6 +125,10 @@ fn random_text(random: &mut Stream) -> String {
         5 | 6 if !alone && !together && !by_block => format!("policy = \"cache\", passes = {}", between(random, 0, 20)),
         _ => "policy = \"none\"".into(),
     };
+    let victim = match victim.contains("read-aligned") && !pack.contains("join_gc = true") {
+        true => "policy = \"greedy\"".into(),
+        false => victim,
+    };
     let suspend = match chance(random, 50) && !alone && !joins {
         true => format!("policy = \"reads\", {}", suspension(random)),
         false => "policy = \"none\"".into(),
@@ -192,7 +196,7 @@ fn random_text(random: &mut Stream) -> String {
         1 => *pick(random, &["200.0", "[200.0, 800.0]", "[200.0, 400.0, 900.0]"]),
         _ => "200.0",
     };
-    format!(
+    let text = format!(
         r#"
         geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = {}, planes_per_die = {},
                       blocks_per_plane = {}, pages_per_block = {}, page_kib = {page_kib}, pages_per_program = {pages} }}
@@ -234,7 +238,20 @@ fn random_text(random: &mut Stream) -> String {
             true => format!("policy = \"uniform\", host_us = [0.0, {}.5]", between(random, 0, 30)),
             false => "policy = \"none\"".into(),
         },
-    )
+    );
+    joins_in_planes(text)
+}
+
+/// A drive file without what dies of one plane cannot have: operations of the host in commands of GC.
+pub fn joins_in_planes(text: String) -> String {
+    if !text.contains("planes_per_die = 1,") {
+        return text;
+    }
+    let alone = text.replace("join_gc = true", "join_gc = false");
+    match alone.find("policy = \"read-aligned\"").and_then(|at| Some((at, at + alone[at..].find(" }")?))) {
+        Some((at, end)) => format!("{}policy = \"greedy\"{}", &alone[..at], &alone[end..]),
+        None => alone,
+    }
 }
 
 /// Wear leveling that soon has something to do, for blocks that stand alone or not, with a mapping of whole blocks or another.

@@ -158,13 +158,23 @@ pub struct StepView {
     pub host_has_room: bool,
     /// True if the host has no request in the drive.
     pub host_rests: bool,
+    /// True if commands of GC take operations of the host along, and the next step is no erase.
+    pub takes_along: bool,
+    /// Of the reads of the host: those that the next move could take along, since they wait for another plane of the die at the offset of
+    /// the page that it reads. None if nothing is taken along.
+    pub joining_reads: u32,
+    /// Of the writes of the host: those that the next move could take along, since they can go to another plane of the die whose next page
+    /// is that of GC. None if nothing is taken along, or the domain is the drive, where moved data go to any die.
+    pub joining_writes: u32,
 }
 
 impl StepView {
-    /// True if the host needs the die, and does not wait for the room that GC is about to make.
+    /// True if the host needs the die, and does not wait for the room that GC is about to make. What GC can take along waits for GC,
+    /// also while the die serves another operation of the host: what has ended cannot be joined.
     #[must_use]
     pub fn is_in_the_way(&self) -> bool {
-        (self.host_reads > 0 || self.host_writes > 0 || self.die_serves_host) && self.host_has_room
+        let waits = self.host_reads > self.joining_reads || self.host_writes > self.joining_writes;
+        (waits || self.die_serves_host && !self.takes_along) && self.host_has_room
     }
 }
 

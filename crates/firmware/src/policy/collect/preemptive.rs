@@ -4,8 +4,11 @@
 //! a read request, the GC in progress is suspended first, the read request gets serviced next, and then the pending GC is resumed".
 //! Faithful: operations of the host go before each page move and before the erase; a hard threshold of free blocks, below which GC
 //! goes on. Ours, since choi18 does not say: what counts is the die of the victim block, by page reads (moved pages are written
-//! as they come); GC also goes on where the host finds no page to write until it does. Simplified: a command that runs is not
-//! interrupted (`suspend` does that); the steps of GC are not reordered, and no host data are merged into them, as the original does.
+//! as they come); GC also goes on where the host finds no page to write until it does. Where commands of GC take operations of the host
+//! along, only those that the next move cannot take put GC on hold, as in choi18 (4.4): reads of the collecting plane, and those that
+//! "have no match with the GC read". Writes, of which 4.4 says nothing, go by the same rule: those of the collecting plane, and of planes
+//! with another next page. Simplified: a command that runs is not interrupted (`suspend` does that); the steps of GC are not reordered, and
+//! no host data are merged into them, as the original does.
 
 use super::on_demand::{OnDemand, Options as OnDemandOptions};
 use super::{Collect, MoveView, SpaceView, Step, StepView, Target};
@@ -15,8 +18,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) const ABOUT: About = About {
-    summary: "as on-demand; before each page read and the erase of a victim, GC is on hold while the host needs the die, unless free \
-        blocks are below hard_blocks",
+    summary: "as on-demand; before each page read and the erase of a victim, GC is on hold while the host needs the die for what GC \
+        cannot take along, unless free blocks are below hard_blocks",
     source: "Lee et al., ISPASS 2011, as described in choi18 3.3",
     note: "commands that run are not interrupted, steps of GC are not reordered or merged with host requests",
 };
@@ -133,6 +136,9 @@ mod tests {
             die_serves_host: false,
             host_has_room: true,
             host_rests: false,
+            takes_along: false,
+            joining_reads: 0,
+            joining_writes: 0,
         };
         let read = StepView { host_reads: 1, ..calm };
         for (view, step) in [
@@ -142,6 +148,11 @@ mod tests {
             (StepView { die_serves_host: true, erases: true, ..calm }, Step::Hold),
             (StepView { free: 3, ..read }, Step::Go),
             (StepView { host_has_room: false, ..read }, Step::Go),
+            // Where GC takes operations along, only others are in the way.
+            (StepView { takes_along: true, joining_reads: 1, die_serves_host: true, ..read }, Step::Go),
+            (StepView { takes_along: true, joining_reads: 1, host_reads: 2, ..calm }, Step::Hold),
+            (StepView { takes_along: true, host_writes: 3, joining_writes: 3, ..calm }, Step::Go),
+            (StepView { takes_along: true, host_writes: 3, joining_writes: 2, ..calm }, Step::Hold),
         ] {
             assert_eq!(policy.step(&view), step, "{view:?}");
         }
