@@ -5,6 +5,7 @@ use crate::given::{open_on, Given, Load};
 use crate::guest::Guests;
 use crate::handle;
 use crate::load::Spec;
+use crate::memory;
 use crate::part;
 use crate::progress::Reporter;
 use crate::tables;
@@ -32,7 +33,7 @@ fn read(path: &str, sets: &[String], guests: &Guests) -> Result<LoadedArray, Fai
 
 /// Makes an array that was read and checked, if this machine can hold it.
 fn make(loaded: &LoadedArray, seed: u64) -> Result<Array, Failure> {
-    work::fits(loaded.drives().map(|drive| drive.parts.derived().state_bytes).sum())?;
+    memory::fits(loaded.drives().map(|drive| drive.parts.derived().state_bytes).sum())?;
     let made = load::build(loaded, seed).map_err(Failure::input)?;
     let complaint = made.complaint().filter(|fault| !fault.is_interrupt());
     complaint.map_or(Ok(()), |fault| Err(Failure::from(fault)))?;

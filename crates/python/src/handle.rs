@@ -1,9 +1,11 @@
 //! A drive that keeps its state between workloads.
 
+use crate::aged;
 use crate::drawing::{told, Wanted};
 use crate::failure::Failure;
 use crate::given::{open, Load};
 use crate::guest::Guests;
+use crate::memory;
 use crate::part;
 use crate::progress::Reporter;
 use crate::replay;
@@ -79,8 +81,8 @@ impl Handle {
         let (loaded, parts) = work::read_drive(name, &sets, &guests)?;
         let drive = match &snapshot {
             Some(path) => {
-                work::fits_memory(&parts)?;
-                work::read_snapshot(path, &loaded.value, seed)?.1
+                memory::fits_memory(&parts)?;
+                aged::read_snapshot(path, &loaded.value, seed)?.1
             }
             None => work::make_drive(name, &loaded, &parts, seed)?,
         };
@@ -339,7 +341,7 @@ impl Handle {
             serde_json::from_str(about).map_err(Failure::input)?;
         let (name, sets, seed, preconditioned, runs) = named;
         let (value, parts) = wordline_drive::load::resolved(&name, config, &guests.makers).map_err(Failure::input)?;
-        work::fits_memory(&parts)?;
+        memory::fits_memory(&parts)?;
         let (_, drive) =
             snapshot::from_bytes(&format!("the drive {name}"), bytes, &value, seed).map_err(Failure::input)?;
         sound(&drive)?;

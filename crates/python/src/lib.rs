@@ -13,6 +13,7 @@ mod handle;
 mod kind;
 mod live;
 mod load;
+mod memory;
 mod pacer;
 mod package;
 mod part;

@@ -1,8 +1,10 @@
 //! Drives served as disks.
 
+use crate::aged;
 use crate::desk::{Desk, Served};
 use crate::failure::Failure;
 use crate::guest::Guests;
+use crate::memory;
 use crate::progress::Reporter;
 use crate::work;
 use cpu_time::ThreadTime;
@@ -136,8 +138,8 @@ fn open(wanted: &Wanted, guests: &Guests, reporter: &mut Reporter) -> Result<(Of
     let recorder = wanted.record.as_ref().map(|(path, name)| record(path, name)).transpose()?;
     let (drive, preconditioned) = match &snapshot {
         Some(path) => {
-            work::fits_memory(&parts)?;
-            (work::read_snapshot(path, &loaded.value, seed)?.1, None)
+            memory::fits_memory(&parts)?;
+            (aged::read_snapshot(path, &loaded.value, seed)?.1, None)
         }
         None => {
             let new = work::make_drive(&wanted.drive, &loaded, &parts, seed)?;

@@ -1,9 +1,11 @@
 //! Workloads without time, from text to documents.
 
+use crate::aged;
 use crate::failure::Failure;
 use crate::given::{open, Given};
 use crate::guest::Guests;
 use crate::load::Spec;
+use crate::memory;
 use crate::progress::Reporter;
 use crate::work::{self, SEED};
 use cpu_time::ThreadTime;
@@ -92,7 +94,7 @@ pub fn replay(
     // Built, opened and checked first, so that errors in drive or workload are reported at once.
     let new = match asked.snapshot {
         None => Some(work::make_drive(drive, &loaded, &parts, seed)?),
-        Some(_) => work::fits_memory(&parts).map(|()| None)?,
+        Some(_) => memory::fits_memory(&parts).map(|()| None)?,
     };
     let opened = open(&spec, parts.logical_bytes(), seed)?;
     let workload = opened.description.clone();
@@ -101,7 +103,7 @@ pub fn replay(
     let start = ThreadTime::now();
     let (mut drive, preconditioned) = match (new, asked.snapshot) {
         (Some(new), _) => work::prepare(new, config, seed, &mut reporter)?,
-        (None, snapshot) => (work::read_snapshot(Path::new(snapshot.unwrap_or_default()), config, seed)?.1, None),
+        (None, snapshot) => (aged::read_snapshot(Path::new(snapshot.unwrap_or_default()), config, seed)?.1, None),
     };
     let prepared = start.elapsed().as_secs_f64();
     if preconditioned.as_ref().is_some_and(|done| done.interrupted) {

@@ -1,11 +1,12 @@
 //! Runs and preconditioning, from text to documents.
 
-use crate::aged::Aged;
+use crate::aged::{read_snapshot, Aged};
 use crate::drawing::{cut_of, told, Drawn, Opened, Wanted};
 use crate::failure::Failure;
 use crate::given::{open, Given};
 use crate::guest::Guests;
 use crate::load::Spec;
+use crate::memory::fits_memory;
 use crate::pacer::{looks, Pacer};
 use crate::progress::Reporter;
 use crate::tables;
@@ -55,26 +56,6 @@ pub fn make_drive(drive: &str, loaded: &Loaded<DriveConfig>, parts: &Parts, seed
     let complaint = made.kernel().complaint().filter(|fault| !fault.is_interrupt());
     complaint.map_or(Ok(()), |fault| Err(Failure::from(fault)))?;
     Ok(made)
-}
-
-/// Reads a snapshot for a drive.
-pub fn read_snapshot(path: &Path, config: &DriveConfig, seed: u64) -> Result<(Header, Drive), Failure> {
-    read_snapshot_with(path, config, |_| seed)
-}
-
-/// As [`read_snapshot`], with a seed that is chosen by what the snapshot says of itself.
-pub fn read_snapshot_with(
-    path: &Path,
-    config: &DriveConfig,
-    seed: impl FnOnce(&Header) -> u64,
-) -> Result<(Header, Drive), Failure> {
-    if path.is_dir() {
-        return Err(Failure::Input(format!("{}: this is a directory; a snapshot is one file", path.display())));
-    }
-    snapshot::load_with(path, config, seed).map_err(|error| match error {
-        SnapshotError::Io { path, error } => Failure::Input(format!("{path}: {}", system_words(&error))),
-        other => Failure::input(other),
-    })
 }
 
 /// Requested outputs of a run besides its result, and their detail.
@@ -300,35 +281,6 @@ pub fn feed(
         Some(Err(error)) => (run_measured(drive, load, report, watch, streams), Some(Err(error))),
         None => (run_measured(drive, load, report, watch, streams), None),
     }
-}
-
-/// Rejects a drive that does not fit into this machine's memory: otherwise the program would be killed without a
-/// message.
-pub fn fits_memory(parts: &Parts) -> Result<(), Failure> {
-    fits(parts.derived().state_bytes)
-}
-
-/// The same for so many bytes of state.
-pub fn fits(needed: u64) -> Result<(), Failure> {
-    let free = free_memory();
-    let granted = usize::try_from(needed).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
-    if granted && free.is_none_or(|free| needed <= free) {
-        return Ok(());
-    }
-    let gib = |bytes: u64| bytes as f64 / (1_u64 << 30) as f64;
-    let has = free.map_or(String::new(), |free| format!(", and this machine has {:.1} GiB free", gib(free)));
-    Err(Failure::Input(format!(
-        "the drive's state would take {:.1} GiB of memory{has}: give fewer or larger pages in [geometry], or larger mapping \
-         units by mapping.unit_kib",
-        gib(needed)
-    )))
-}
-
-/// Available memory in bytes, if the system reports it.
-fn free_memory() -> Option<u64> {
-    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
 /// A drive from a snapshot is already preconditioned; new settings of preconditioning would have no effect.
