@@ -22,6 +22,8 @@ const PAYLOAD_BITS: u32 = INDEX_BITS + KIND_BITS;
 const ARITY: usize = 4;
 /// Rows; the kinds of a row are those with the same remainder.
 const ROWS: usize = 3;
+/// What the number of the next event grows by.
+const NEXT: u64 = 1 << PAYLOAD_BITS;
 /// No place of the wheel.
 const IN_HEAP: usize = usize::MAX;
 /// After all events.
@@ -75,6 +77,7 @@ pub struct EventQueue {
     /// The first of all events in rows, and its row.
     first: u128,
     first_row: usize,
+    /// The number of the next event, where a key has it.
     sequence: u64,
 }
 
@@ -111,7 +114,7 @@ impl EventQueue {
     /// Number of events put in so far, those that were forgotten included.
     #[must_use]
     pub fn events(&self) -> u64 {
-        self.sequence
+        self.sequence >> PAYLOAD_BITS
     }
 
     /// True if no event is pending.
@@ -161,16 +164,14 @@ impl EventQueue {
         }
     }
 
-    /// Puts an event in and takes it at once, as [`EventQueue::push_in_row`] and [`EventQueue::pop`] would; false if it would not be the
-    /// first of all, and nothing has happened.
-    #[inline]
-    pub fn pass_in_row(&mut self, time: Time, kind: u8) -> bool {
-        let row = &mut self.rows[usize::from(kind) % ROWS];
-        if time < row.latest || self.next_time().is_some_and(|next| next <= time) {
+    /// Puts an event in and takes it at once; false if it would not be the first of all, and nothing has happened.
+    #[inline(always)]
+    pub fn pass(&mut self, time: Time) -> bool {
+        // After all others of its instant.
+        if self.next_time().is_some_and(|next| next <= time) {
             return false;
         }
-        self.rows[usize::from(kind) % ROWS].latest = time;
-        self.sequence += 1;
+        self.count();
         true
     }
 
@@ -214,12 +215,19 @@ impl EventQueue {
     #[inline(always)]
     fn key(&mut self, time: Time, kind: u8, index: u32) -> u128 {
         // One number to look at: the bits that have no place.
-        let beyond =
-            self.sequence >> (64 - PAYLOAD_BITS) | u64::from(index >> INDEX_BITS | u32::from(kind >> KIND_BITS));
-        assert!(beyond == 0, "an event of kind {kind} with index {index} and number {} has no place", self.sequence);
-        let payload = self.sequence << PAYLOAD_BITS | u64::from(kind) << INDEX_BITS | u64::from(index);
-        self.sequence += 1;
+        if index >> INDEX_BITS | u32::from(kind >> KIND_BITS) != 0 {
+            no_place(kind, index);
+        }
+        let payload = self.sequence | u64::from(kind) << INDEX_BITS | u64::from(index);
+        self.count();
         u128::from(time) << 64 | u128::from(payload)
+    }
+
+    /// One event more has got its number.
+    #[inline(always)]
+    fn count(&mut self) {
+        let Some(next) = self.sequence.checked_add(NEXT) else { too_many() };
+        self.sequence = next;
     }
 
     /// Takes the first of all events in rows.
@@ -321,6 +329,18 @@ impl EventQueue {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn no_place(kind: u8, index: u32) -> ! {
+    panic!("an event of kind {kind} with index {index} has no place");
+}
+
+#[cold]
+#[inline(never)]
+fn too_many() -> ! {
+    panic!("there are too many events");
+}
+
 /// The least of four keys, and which it is.
 #[inline]
 fn least(keys: &[u128; ARITY]) -> (usize, u128) {
@@ -368,6 +388,13 @@ mod tests {
                 if random.below(3) > 0 {
                     // The heap has all times; in the rows they grow, or mostly grow.
                     let time = random.below(span) + [0, u64::from(step), u64::from(step) * span][step as usize % 3];
+                    // What passes has been put in and taken out again.
+                    if random.below(8) == 0 && queue.pass(time) {
+                        assert!(list.iter().all(|event| event.0 > time), "it would be the first");
+                        order += 1;
+                        assert_eq!(queue.events(), order);
+                        continue;
+                    }
                     match step % 3 {
                         0 => queue.push(time, 0, step),
                         row => queue.push_in_row(time, row as u8, step),

@@ -59,9 +59,9 @@ pub trait Device {
     fn waits_for_rest(&self) -> bool;
     /// Tells when the next request comes; none if no more are to come.
     fn announce(&mut self, next: Option<Time>);
-    /// True if nothing happens up to a time once [`Device::steps`] has found nothing up to it.
-    fn is_plain(&self) -> bool {
-        false
+    /// A drive by itself: nothing happens in it up to a time once [`Device::steps`] has found nothing up to it.
+    fn plain(&mut self) -> Option<&mut Drive> {
+        None
     }
     /// True if it is of use to show the next request before it comes.
     fn previews(&self) -> bool {
@@ -177,8 +177,9 @@ impl Device for Drive {
         self.announce(next);
     }
 
-    fn is_plain(&self) -> bool {
-        true
+    #[inline(always)]
+    fn plain(&mut self) -> Option<&mut Drive> {
+        Some(self)
     }
 
     fn previews(&self) -> bool {

@@ -9,6 +9,7 @@
 mod alarms;
 mod completing;
 mod measuring;
+mod passing;
 mod queueing;
 mod reading;
 mod saved;
@@ -17,6 +18,7 @@ mod serving;
 pub use queueing::Queueing;
 pub use reading::Reading;
 
+pub(crate) use passing::Coming;
 pub(crate) use saved::Unusable;
 
 use crate::activity::Activity;
@@ -435,6 +437,14 @@ impl Drive {
     /// When the queue is full or the request does not fit the drive; the drive is then as it was.
     #[inline(always)]
     pub fn submit(&mut self, at: Time, request: Request) -> Result<u32, SubmitError> {
+        let coming = self.admit(at, request)?;
+        self.queue.push_in_row(coming.time, ARRIVE, coming.slot);
+        Ok(coming.slot)
+    }
+
+    /// Gives a request a slot, and tells when its command will be in the drive.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, at: Time, request: Request) -> Result<Coming, SubmitError> {
         self.fits(&request)?;
         let arrival = request.arrival;
         if at < self.now || arrival > at {
@@ -457,8 +467,7 @@ impl Drive {
             self.kernel.expect_access(first, last, overwrites);
         }
         let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
-        self.queue.push_in_row(time, ARRIVE, slot);
-        Ok(slot)
+        Ok(Coming { slot, time })
     }
 
     /// Tells that a request will be submitted, so that its map entries are at hand then.
@@ -503,37 +512,59 @@ impl Drive {
     ///
     /// # Errors
     /// As [`Drive::step`].
+    #[inline]
     pub(crate) fn steps(&mut self, until: Time, most: u32) -> Result<u32, Fault> {
+        self.steps_from(Coming::NONE, until, most)
+    }
+
+    /// The same after a request was admitted, whose command comes.
+    ///
+    /// # Errors
+    /// As [`Drive::step`].
+    pub(crate) fn steps_from(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
         let has_alarms = self.has_alarms;
-        let mut taken = 0;
+        let mut taken = u32::from(self.comes_first(coming, until, most)?);
         while taken < most {
             // An alarm comes after the events of its instant.
             let limit = if has_alarms { until.min(self.next_alarm()) } else { until };
-            let mut completes = false;
             if let Some(event) = self.queue.pop_until(limit) {
-                completes = self.handle(event, if most > 1 { limit } else { event.time })?;
-            } else if !has_alarms || !self.wake_before(until)? {
+                taken += 1;
+                let ended = self.handle(event, if taken < most { limit } else { event.time })?;
+                if let Some(slot) = ended {
+                    taken += u32::from(event.kind != FINISH);
+                    self.finish(slot)?;
+                    break;
+                }
+            } else if has_alarms && self.wake_before(until)? {
+                taken += 1;
+            } else {
                 break;
             }
-            taken += 1;
-            if completes || self.now >= until {
+            if self.now >= until {
                 break;
             }
         }
         Ok(taken)
     }
 
-    /// Handles an event; true if it completed a request. What follows from it alone may be done at once, if it is not after `until`.
+    /// Something happens at `time`.
     #[inline(always)]
-    fn handle(&mut self, event: Event, until: Time) -> Result<bool, Fault> {
-        if event.time >= self.look_due {
-            self.look(event.time);
+    fn pass_to(&mut self, time: Time) {
+        if time >= self.look_due {
+            self.look(time);
         }
-        self.now = event.time;
+        self.now = time;
+    }
+
+    /// Handles an event, but for the end of a request: it tells whose. What follows from the event alone may be done at once, if it is
+    /// before `until`.
+    #[inline(always)]
+    fn handle(&mut self, event: Event, until: Time) -> Result<Option<u32>, Fault> {
+        self.pass_to(event.time);
         match event.kind {
             DIE => {
                 self.kernel.on_die(event.time, event.index, &mut self.queue)?;
-                self.settle()?;
+                return self.settle_until(until);
             }
             ARRIVE => self.arrive(event.index)?,
             DATA => self.enqueue(event.index)?,
@@ -542,12 +573,9 @@ impl Drive {
                 self.now = self.kernel.on_processor(event.time, event.index, until, &mut self.queue)?;
                 self.settle()?;
             }
-            _ => {
-                self.finish(event.index)?;
-                return Ok(true);
-            }
+            _ => return Ok(Some(event.index)),
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Handles all events up to and including `time`, and sets the drive's time to it.
@@ -574,16 +602,22 @@ impl Drive {
     }
 
     /// A command is in the drive: a write's data follow, other requests are queued.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, slot: u32) -> Result<(), Fault> {
         let request = &self.slots[slot as usize].request;
         if request.op == Op::Write {
-            let time = self.data_in.time(&self.link.data_in, request.bytes);
-            let time = self.wires[0].carry(self.now, time);
-            self.queue.push_in_row(time, DATA, slot);
+            self.bring(slot);
             return Ok(());
         }
         self.enqueue(slot)
+    }
+
+    /// The data of a write are on their way.
+    #[inline(never)]
+    fn bring(&mut self, slot: u32) {
+        let time = self.data_in.time(&self.link.data_in, self.slots[slot as usize].request.bytes);
+        let time = self.wires[0].carry(self.now, time);
+        self.queue.push_in_row(time, DATA, slot);
     }
 
     /// Ends everything in flight, buffered writes included.

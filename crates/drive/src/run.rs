@@ -321,8 +321,8 @@ fn feed_all<D: Device, W: Watcher<D>>(
         if walls.wait {
             due |= walls.open(feeds, drive.now(), streams)?;
         }
-        if alone && !walls.wait {
-            alone::feed(drive, &mut feeds[0], &mut steps)?;
+        if let Some(plain) = drive.plain().filter(|_| alone && !walls.wait) {
+            alone::feed(plain, &mut feeds[0], &mut steps)?;
             if steps == STEPS {
                 continue;
             }

@@ -2,6 +2,7 @@
 
 use super::{Completion, Drive, Slot, FINISH, NO_REQUEST};
 use crate::metrics::Measured;
+use wordline_base::Time;
 use wordline_firmware::{Fault, HostDone};
 
 impl Drive {
@@ -32,7 +33,8 @@ impl Drive {
         }
     }
 
-    fn gather(&mut self) -> Result<(), Fault> {
+    #[inline(never)]
+    pub(super) fn gather(&mut self) -> Result<(), Fault> {
         while !self.kernel.done().is_empty() {
             let mut at = 0;
             while let Some(&done) = self.kernel.done().get(at) {
@@ -53,8 +55,16 @@ impl Drive {
     /// Units of a request are done in the firmware.
     #[inline(always)]
     fn deliver(&mut self, done: HostDone) {
+        if let Some(end) = self.deliver_to_end(done) {
+            self.queue.push_in_row(end, FINISH, done.request);
+        }
+    }
+
+    /// The same; tells when the host will have the completion, if the request is done.
+    #[inline(always)]
+    pub(super) fn deliver_to_end(&mut self, done: HostDone) -> Option<Time> {
         if done.request == NO_REQUEST {
-            return;
+            return None;
         }
         let state = &mut self.slots[done.request as usize];
         let wire = &mut self.wires[usize::from(!self.link.half_duplex)];
@@ -65,15 +75,14 @@ impl Drive {
         state.units -= done.units;
         state.gc_affected |= done.gc_affected;
         if state.units > 0 {
-            return;
+            return None;
         }
         // All of a request is done: its completion goes to the host once its data are there.
         if let Some(split) = &mut self.split {
             split.done(done.request, self.now);
         }
         // Data went before it on the same wire, so it cannot overtake them.
-        let end = wire.carry(state.data_end.max(self.now), self.link.completion);
-        self.queue.push_in_row(end, FINISH, done.request);
+        Some(wire.carry(state.data_end.max(self.now), self.link.completion))
     }
 
     /// The write buffer has room again: blocked writes go on, and flushes may be done.

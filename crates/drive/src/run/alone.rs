@@ -4,6 +4,7 @@
 
 use super::{Feed, RunError, STEPS};
 use crate::device::Device;
+use crate::drive::{Coming, Drive};
 use crate::streams::Streams;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Request, Time};
@@ -23,23 +24,29 @@ impl Feed {
 }
 
 /// True if the streams are one that this loop is for, on such a drive.
-pub(super) fn is_possible<D: Device>(drive: &D, feeds: &[Feed], streams: &Streams) -> bool {
+pub(super) fn is_possible<D: Device>(drive: &mut D, feeds: &[Feed], streams: &Streams) -> bool {
     let alone = matches!(feeds, [feed] if feed.is_plain());
-    alone && drive.is_plain() && !drive.waits_for_rest() && !streams.measure()
+    alone && drive.plain().is_some() && !drive.waits_for_rest() && !streams.measure()
+}
+
+/// When the next request will be submitted, if there is one; the end of time if only events of the drive can tell.
+#[inline(always)]
+fn next(feed: &Feed, drive: &Drive) -> Option<Time> {
+    let head = feed.head.as_ref()?;
+    let ready = if feed.closed { feed.not_before } else { head.arrival.max(feed.not_before) };
+    let at = ready.max(drive.now());
+    let waits = feed.in_flight >= feed.limit || (at == drive.now() && !drive.has_slot(0));
+    Some(if waits { Time::MAX } else { at })
 }
 
 /// Feeds a stream to a drive until [`STEPS`] are made, nothing is left to send, or something else is to be done.
-pub(super) fn feed<D: Device>(drive: &mut D, feed: &mut Feed, steps: &mut u32) -> Result<(), RunError> {
+pub(super) fn feed(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<(), RunError> {
+    let mut coming = Coming::NONE;
     while *steps < STEPS {
-        let Some(head) = &feed.head else { break };
-        let ready = if feed.closed { feed.not_before } else { head.arrival.max(feed.not_before) };
-        let mut at = ready.max(drive.now());
-        if feed.in_flight >= feed.limit || (at == drive.now() && !drive.has_slot(0)) {
-            at = Time::MAX;
-        }
+        let Some(at) = next(feed, drive) else { break };
         if at > drive.now() {
             // Events up to the next request come first; at the same time, too: completions free slots.
-            let taken = drive.steps(at, STEPS - *steps)?;
+            let taken = drive.steps_from(std::mem::replace(&mut coming, Coming::NONE), at, STEPS - *steps)?;
             if taken > 0 {
                 *steps += taken;
                 let completions = drive.completions();
@@ -56,12 +63,18 @@ pub(super) fn feed<D: Device>(drive: &mut D, feed: &mut Feed, steps: &mut u32) -
                 continue;
             }
         }
+        let Some(head) = &feed.head else { break };
         let request = feed.request(head, at);
-        if drive.submit(at, request).is_err() {
-            break;
-        }
+        drive.come(coming);
+        coming = Coming::NONE;
+        let Ok(admitted) = drive.admit(at, request) else { break };
+        coming = admitted;
         feed.in_flight += 1;
-        feed.advance_for(drive)?;
+        if let Err(error) = feed.advance_for(drive) {
+            drive.come(coming);
+            return Err(error);
+        }
     }
+    drive.come(coming);
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! A stream that has a drive for itself, and that nobody measures, has a run loop of its own: all that a drive does is what it does in the
-//! general loop.
+//! general loop, and what it does where somebody looks on, event by event.
 
 use crate::common::random_drive::random_config;
 use crate::common::{chance, for_seeds, long, pick};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use wordline_base::Stream;
-use wordline_drive::run::{run_measured, Ended, Watch};
+use wordline_base::{Stream, Time};
+use wordline_drive::run::{run_measured, Ended, Onlooker, Watch};
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::streams::Streams;
 use wordline_drive::Drive;
@@ -80,6 +80,31 @@ fn ran(drive: &mut Drive, spec: &LoadFile, most: usize, mut streams: Streams) ->
     (ended.map_err(|error| error.to_string()), reports)
 }
 
+/// Sees every event by itself, so that none is handled with the one before it.
+#[derive(Debug)]
+struct Looker;
+
+impl Onlooker for Looker {
+    fn before(&mut self, _: &Drive, _: Time) -> bool {
+        true
+    }
+}
+
+/// Runs a workload event by event; true if it came to its end.
+fn watched(drive: &mut Drive, spec: &LoadFile) -> bool {
+    let load = Load::open(spec, Path::new("."), drive.logical_bytes(), 1).expect("a workload of the test");
+    let watch = Watch { onlooker: Some(&mut Looker), ..Watch::default() };
+    run_measured(drive, load, &mut |_| true, watch, &mut Streams::default()).is_ok()
+}
+
+/// All that a drive tells of a run.
+fn same_figures(one: &Drive, other: &Drive) {
+    assert_eq!(one.metrics, other.metrics);
+    assert_eq!((one.events(), one.now()), (other.events(), other.now()));
+    assert_eq!(one.kernel().counters(), other.kernel().counters());
+    assert_eq!(one.activity(), other.activity());
+}
+
 #[test]
 fn a_stream_alone_is_fed_as_any_other() {
     let (mut reported, mut interrupted, mut whole, mut refused) = (0, 0, 0, 0);
@@ -96,19 +121,20 @@ fn a_stream_alone_is_fed_as_any_other() {
             runtime_s: *pick(&mut random, &[None, None, None, Some(0.005)]),
         };
         let most = *pick(&mut random, &[1, usize::MAX]);
-        let mut other = alone.clone();
+        let (mut other, mut single) = (alone.clone(), alone.clone());
         let ended = ran(&mut alone, &spec, most, Streams::default());
         assert_eq!(ended, ran(&mut other, &spec, most, Streams::job_by_job()));
-        assert_eq!(alone.metrics, other.metrics);
-        assert_eq!((alone.events(), alone.now()), (other.events(), other.now()));
-        assert_eq!(alone.kernel().counters(), other.kernel().counters());
-        assert_eq!(alone.activity(), other.activity());
+        same_figures(&alone, &other);
         reported += ended.1.len();
         match ended.0 {
             Ok(Ended { interrupted: false, .. }) => {
                 whole += 1;
                 let state = |drive: &mut Drive| snapshot::to_bytes(&header, drive).expect("a drive can be saved");
-                assert!(state(&mut alone) == state(&mut other), "the states differ");
+                let whole = state(&mut alone);
+                assert!(whole == state(&mut other), "the states differ");
+                assert!(watched(&mut single, &spec));
+                same_figures(&alone, &single);
+                assert!(whole == state(&mut single), "event by event it becomes another state");
             }
             _ => interrupted += 1,
         }

@@ -227,7 +227,7 @@ impl Kernel {
             match self.goes_on_straight(task, queue)? {
                 Went::General => break,
                 Went::Done => return Ok(self.now),
-                Went::On(due) if due < until && queue.pass_in_row(due, PROCESSOR_EVENT) => {
+                Went::On(due) if due < until && queue.pass(due) => {
                     // Nothing has come to the stage meanwhile; only the time is another.
                     self.now = due;
                     is_clear = due < self.control_due;

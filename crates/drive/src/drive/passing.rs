@@ -1,0 +1,79 @@
+//! Events that are the next of all when they become known: they are handled at once, and do not go through the queue of events.
+//!
+//! They count as events, and as steps, and come when they would have come. So somebody who could do something before them has to say
+//! until when nobody does: the caller, when it submits the next request, and the firmware, when it is to be woken.
+
+use super::{Drive, ARRIVE, FINISH, NO_REQUEST};
+use wordline_base::Time;
+use wordline_firmware::Fault;
+
+/// A command on its way to the drive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Coming {
+    pub(super) slot: u32,
+    pub(super) time: Time,
+}
+
+impl Coming {
+    /// No command.
+    pub(crate) const NONE: Self = Self { slot: NO_REQUEST, time: Time::MAX };
+}
+
+impl Drive {
+    /// The command of a request that was admitted is on its way.
+    #[inline]
+    pub(crate) fn come(&mut self, Coming { slot, time }: Coming) {
+        if slot == NO_REQUEST {
+            return;
+        }
+        self.queue.push_in_row(time, ARRIVE, slot);
+    }
+
+    /// Handles the arrival of a command if it is the next event and before `until`, else puts it into the queue; true if it was handled.
+    ///
+    /// # Errors
+    /// When the firmware broke a rule.
+    #[inline(always)]
+    pub(super) fn comes_first(&mut self, coming: Coming, until: Time, most: u32) -> Result<bool, Fault> {
+        let Coming { slot, time } = coming;
+        if slot == NO_REQUEST {
+            return Ok(false);
+        }
+        if most > 0 && self.is_next(time, until) {
+            self.pass_to(time);
+            self.arrive(slot)?;
+            return Ok(true);
+        }
+        self.queue.push_in_row(time, ARRIVE, slot);
+        Ok(false)
+    }
+
+    /// True if an event at `time` comes next where nobody does anything before `until`; it then counts as one that went through the queue.
+    #[inline(always)]
+    fn is_next(&mut self, time: Time, until: Time) -> bool {
+        time < until && !(self.has_alarms && time >= self.next_alarm()) && self.queue.pass(time)
+    }
+
+    /// Gathers what the firmware has done as [`Drive::settle`], after all else that an event does. If this ends a request whose completion is the
+    /// next event, and before `until`, its time has come, and it is given.
+    #[inline(always)]
+    pub(super) fn settle_until(&mut self, until: Time) -> Result<Option<u32>, Fault> {
+        let done = self.kernel.done();
+        match done[..] {
+            [] => {}
+            // Without a write buffer nothing follows from it in the firmware.
+            [only] if !self.buffers => {
+                done.clear();
+                if let Some(time) = self.deliver_to_end(only) {
+                    if self.is_next(time, until) {
+                        self.pass_to(time);
+                        return Ok(Some(only.request));
+                    }
+                    self.queue.push_in_row(time, FINISH, only.request);
+                }
+            }
+            _ => self.gather()?,
+        }
+        Ok(None)
+    }
+}
