@@ -134,9 +134,7 @@ CHANCE = ("--set", "victim.policy=random", "--set", "free_block.policy=fifo")
 
 
 @pytest.mark.parametrize("sets", [(), CHANCE], ids=["as saved", "other policies"])
-def test_repeats_from_a_snapshot_are_the_runs_of_their_seeds(
-    wordline: Run, drive: Path, sets: tuple[str, ...]
-) -> None:
+def test_repeats_from_a_snapshot_are_the_runs_of_their_seeds(wordline: Run, drive: Path, sets: tuple[str, ...]) -> None:
     """Also that of the seed of the snapshot, which goes on exactly where it was saved, and is not the first here."""
     assert wordline("precondition", drive, "--seed", "8", "-o", "aged.snap").returncode == 0
     start = ("--from", "aged.snap", *sets)

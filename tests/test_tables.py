@@ -99,7 +99,8 @@ def test_a_window_has_the_rows_of_its_time_alone(wordline: Run, tmp_path: Path, 
         assert start <= min(starts) and max(starts) < end
     assert facts(out / "intervals.parquet")["window_s"] == f"{start}..{end}"
     assert "window_s" not in facts(tables(wordline, tmp_path, drive, mixed)[1] / "intervals.parquet")
-    run = package.run(drive, mixed, tables=["intervals"], out=tmp_path / "t", interval="1ms", window=f"{start}s..{end}s")
+    shown = f"{start}s..{end}s"
+    run = package.run(drive, mixed, tables=["intervals"], out=tmp_path / "t", interval="1ms", window=shown)
     again = polars.read_parquet(run["tables"]["files"][0]["path"])
     assert again.equals(intervals)
 

@@ -170,9 +170,9 @@ class Drive:
         :param out: the directory for them.
         :param sample: the share of requests to write, such as ``"1/100"``.
         :param interval: the length of intervals in the tables, such as ``"10ms"``; 100 ms if absent.
-        :param repeat: run under so many seeds, ``seed`` and those that follow, each on a fork; the drive stays as it is.
-            The result is that of the first, with mean and 95 % confidence interval of each figure under ``repeats``.
-            Timeline and tables are of the first.
+        :param repeat: run under so many seeds, ``seed`` and those that follow, each on a fork; the drive stays as
+            it is. The result is that of the first, with mean and 95 % confidence interval of each figure under
+            ``repeats``. Timeline and tables are of the first.
         :return: the result.
         :raises wordline.InputError: if the workload is wrong, or does not fit the drive.
         :raises wordline.RunError: if the run fails, or another thread uses the drive.

@@ -89,8 +89,8 @@ def run(
     :param progress: a function that receives the progress of the run; ``True`` for a progress bar, ``False`` for none.
         Without it there is a bar in notebooks only.
     :param timeline: a file to write a timeline to, for ui.perfetto.dev; the result describes it under ``timeline``.
-    :param window: the part of simulated time in timeline and tables, such as ``"0.5s..600ms"``; all of it if absent, as far as a
-        timeline can hold it.
+    :param window: the part of simulated time in timeline and tables, such as ``"0.5s..600ms"``; all of it if
+        absent, as far as a timeline can hold it.
     :param tables: tables to write as Parquet files, such as ``["requests", "intervals"]`` or ``"all"``; the result
         describes them under ``tables``, and ``run.table(name)`` opens one.
     :param out: the directory for them.

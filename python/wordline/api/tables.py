@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset
 
 Asked = tuple[list[str], str, int | None, int | None, tuple[int, int] | None]
-"""Names, directory, one request in so many, length of an interval and window in picoseconds: as the engine takes them."""
+"""Names, directory, one request in so many, length of an interval and window in picoseconds, as for the engine."""
 
 SHORTEST = 10 * units.PICOSECONDS["us"]
 

@@ -188,8 +188,8 @@ class StepView(NamedTuple):
     """Of ``host_reads``: those that the next move could take along, since they wait for another plane of the die at the
     offset of the page that it reads."""
     joining_writes: int
-    """Of ``host_writes``: those that the next move could take along, since they can go to another plane of the die whose
-    next page is that of garbage collection; 0 if the domain is the drive."""
+    """Of ``host_writes``: those that the next move could take along, since they can go to another plane of the die
+    whose next page is that of garbage collection; 0 if the domain is the drive."""
 
 
 class MoveView(NamedTuple):

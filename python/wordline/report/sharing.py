@@ -1,5 +1,6 @@
-"""How tasks share the dies. Over time, where the drive sends operations from a commit stage: shares, operations outstanding
-with their limits, operations waiting, and the largest read count. On every drive: what operations of each task took."""
+"""How tasks share the dies. Over time, where the drive sends operations from a commit stage: shares, operations
+outstanding with their limits, operations waiting, and the largest read count. On every drive: what operations of each
+task took."""
 
 from __future__ import annotations
 
@@ -70,15 +71,16 @@ def _limits(by_task: dict[str, Sequence[float | None]]) -> Iterator[Curve]:
 
 
 def waits_table(result: dict[str, Any]) -> dict[str, Any]:
-    """Flash operations of each task, their energy, and how long they waited, on average and by who held their dies: ``heads``,
-    and ``rows``, each a task and its values; empty if the result does not tell it."""
+    """Flash operations of each task, their energy, and how long they waited, on average and by who held their dies:
+    ``heads``, and ``rows``, each a task and its values; empty if the result does not tell it."""
     told = (result.get("time_of") or {}).get("operations") or {}
     waited = {name: of for name, of in told.items() if of.get("count")}
     if not waited:
         return {}
     words = _names()
     holders = {"read": "host reads", "write": "host writes", **{name: words[name] for name in told if name != "host"}}
-    causes = {f"wait_die_{key}_us": f"die held by {name}" for key, name in holders.items()} | {"wait_free_us": "die free"}
+    causes = {f"wait_die_{key}_us": f"die held by {name}" for key, name in holders.items()}
+    causes["wait_free_us"] = "die free"
     # A cause that nothing waited for would be noughts.
     shown = {key: name for key, name in causes.items() if any(of.get(key) for of in waited.values())}
 
