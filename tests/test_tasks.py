@@ -47,7 +47,7 @@ def test_a_task_is_named_in_two_places() -> None:
         "python/wordline/policy/data.py: class Refresh(Upkeep):",
         'python/wordline/policy/data.py: family = "refresh"',
         "python/wordline/policy/families.py: Refresh,",
-        'python/wordline/policy/families.py: "refresh": _Family(Refresh, "next", UpkeepSeat, None),',
+        'python/wordline/policy/families.py: "refresh": _Family(Refresh, ("next", "erased"), UpkeepSeat, None),',
     ]
     # The word alone, like the name of the module, also means the wear of blocks.
     named = r"\bWEAR\b|\bWear(Config|Policy)\b|\bwear-(read|write|erase)\b|\btasks\.wear\b"
