@@ -53,6 +53,7 @@ class Drive:
             "mapping": {"policy": "cached", "unit_kib": UNIT_BYTES // KIB, "cache_kib": cached},
             "pack": {"policy": choice("planes")},
             "processor.policy": choice("processor"),
+            "victim.cost": choice("victim-cost"),
         }
 
 
