@@ -68,6 +68,9 @@ def test_every_word_leads_to_keys_that_there_are() -> None:
     [
         ("gc=greedy", "unknown key 'gc' (value \"greedy\"); the key is collect.policy"),
         ("gc.start_blocks=4", "; the key is collect.start_blocks"),
+        # A misspelt section, with a word for another one behind it.
+        ("shares.percnt.gc=5", "unknown key 'shares.percnt' (a table); did you mean 'shares.percent'?"),
+        ("share.percent.gc=5", "unknown key 'share' (a table); did you mean 'shares'?"),
         ("op=0.07", "; the key is capacity.raw_over_logical"),
         ("capacity.overprovisioning=7", "; the key is capacity.raw_over_logical"),
         ("nand.tR=50", "; the key is nand.read_us"),

@@ -35,7 +35,9 @@ def advised(error: Exception, kinds: Iterable[str]) -> Exception:
     if refused is None or (kind or "drive") not in kinds:
         return error
     typed = option["key"] if option else refused["key"]
-    advice = advice_on(typed, kind, set(kinds)) if unknown else policy_of(typed)
+    # Of a misspelt section that the engine recognises, the last word alone would lead away.
+    misspelt = unknown is not None and unknown["key"] != typed and "did you mean" in message
+    advice = advice_on(typed, kind, set(kinds), misspelt=misspelt) if unknown else policy_of(typed)
     if advice is None:
         return error
     return Trouble(f"{refused['head']}; {advice}", error.exit_code if isinstance(error, Trouble) else WRONG_USE)
@@ -55,18 +57,19 @@ def policy_of(section: str) -> str | None:
     return f"the key is {section}.policy" if f"{section}.policy" in every_key()["drive"] else None
 
 
-def advice_on(typed: str, kind: str | None, kinds: set[str]) -> str | None:
+def advice_on(typed: str, kind: str | None, kinds: set[str], *, misspelt: bool = False) -> str | None:
     """The end of a message with the right key; None if unknown.
 
     :param kind: ``drive`` or ``workload``, or None of a line in a file, which may be of either.
     :param kinds: the kinds of settings that the command takes.
+    :param misspelt: the last word of ``typed`` tells nothing: a section before it has the wrong name.
     """
     from wordline.reference.synonyms import RESULTS, meant
 
     keys = every_key()
     first, _, rest = typed.partition(".")
     inside = [f"{section}.{rest}" for section in meant(first) if f"{section}.{rest}" in keys["drive"]]
-    wanted = inside or meant(typed) or meant(typed.rpartition(".")[2])
+    wanted = inside or meant(typed) or ([] if misspelt else meant(typed.rpartition(".")[2]))
     # Where a section was named, it is one of its keys.
     wanted = [key for key in wanted if key.startswith(f"{first}.")] or wanted
     of = {name: [key for key in wanted if key in known] for name, known in keys.items()}
