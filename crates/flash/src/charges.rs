@@ -66,7 +66,7 @@ impl Charges {
     #[inline]
     pub fn add(&mut self, entry: &Entry, payer: u8) {
         let used = self.used(entry);
-        add(&mut self.sums[usize::from(payer)], &used);
+        self.sums[usize::from(payer)] += used;
     }
 
     /// Charges those who share a command with what it did.
@@ -77,8 +77,7 @@ impl Charges {
             .fold((0, 0), |(planes, bytes), share| (planes + u64::from(share.planes), bytes + u64::from(share.bytes)));
         for (sum, share) in self.sums.iter_mut().zip(shares).filter(|(_, share)| share.planes > 0) {
             // Of what is left, so that nothing is lost by rounding.
-            let part = take(&mut used, share, left);
-            add(sum, &part);
+            *sum += take(&mut used, share, left);
             left = (left.0 - u64::from(share.planes), left.1 - u64::from(share.bytes));
         }
     }
@@ -121,16 +120,6 @@ fn take(used: &mut Activity, share: &Share, (planes, bytes): (u64, u64)) -> Acti
         data_out: by_bytes(&mut used.data_out),
         ..Activity::default()
     }
-}
-
-fn add(sum: &mut Activity, used: &Activity) {
-    sum.read += used.read;
-    sum.program += used.program;
-    sum.erase += used.erase;
-    sum.command += used.command;
-    sum.address += used.address;
-    sum.data_in += used.data_in;
-    sum.data_out += used.data_out;
 }
 
 #[cfg(test)]

@@ -141,6 +141,22 @@ pub struct Activity {
     pub busy: Time,
 }
 
+impl AddAssign for Activity {
+    /// Adds time to time, stage by stage.
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        self.read += other.read;
+        self.program += other.program;
+        self.erase += other.erase;
+        self.command += other.command;
+        self.address += other.address;
+        self.data_in += other.data_in;
+        self.data_out += other.data_out;
+        self.die_time += other.die_time;
+        self.busy += other.busy;
+    }
+}
+
 /// Energy by stage, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Energy {
