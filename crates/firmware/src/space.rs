@@ -5,6 +5,9 @@
 //! least a page. Promised space is counted in units without a new place yet: they fill pages together, from any victim
 //! block, and each job may leave one page partly empty.
 //!
+//! The host may take of the reserve what collections in progress will give back, if it is paced (`pacing`): it then takes no
+//! more than they gain.
+//!
 //! Blocks may form superblocks (`stripes`): then free space comes in superblocks, of which parity takes its part.
 //!
 //! Host and GC may also write to the same blocks (`pairs`). Then each page that the host takes must leave enough for all
@@ -259,13 +262,14 @@ impl Space {
         // What a block with a failed program still holds takes a block and frees none.
         let kept = self.blocks_together + blocks.doomed(domain);
         let free = blocks.free_in_domain(domain);
-        if free < kept + self.reserve {
+        let tally = &self.domains[domain as usize];
+        let comes_back = tally.comes_back();
+        if free + comes_back < kept + self.reserve {
             return false;
         }
-        let tally = &self.domains[domain as usize];
-        let promised =
-            self.credit(tally.owed, tally.jobs).saturating_sub(tally.collector_room).div_ceil(self.pages_together);
-        free >= kept + promised * self.blocks_together
+        let promised = self.blocks_together
+            * self.credit(tally.owed, tally.jobs).saturating_sub(tally.collector_room).div_ceil(self.pages_together);
+        free >= kept + promised && (free >= kept + self.reserve || free + comes_back >= kept + promised + self.reserve)
     }
 
     /// Binds the next page of a plane for data of a stream that a task writes.

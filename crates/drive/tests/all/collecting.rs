@@ -165,7 +165,8 @@ fn pauses(pacing: bool, seed: u64) -> (Time, Time) {
     (longest, drive.now() - begin)
 }
 
-/// Without pacing the host waits for a whole block, with it for the moves that gain a page.
+/// Without pacing the host waits for a whole block, with it for the moves that gain a page, also where its open block ends and
+/// the next one is of the reserve.
 #[test]
 fn a_paced_host_has_short_pauses_at_the_same_throughput() {
     let seeds = if long() { 1..21 } else { 1..6 };
@@ -179,7 +180,7 @@ fn a_paced_host_has_short_pauses_at_the_same_throughput() {
             ms(blocks),
             ms(moves)
         );
-        assert!(blocks > 2 * moves, "{blocks} {moves}");
+        assert!(blocks > 12 * moves, "{blocks} {moves}");
         // A run may gain a little by chance; it may not lose.
         assert!((0.95..1.1).contains(&throughput), "{throughput}");
         product *= throughput;

@@ -10,6 +10,11 @@
 //! the host waits for blocks as it would without pacing. It counts units that were overwritten before they were moved
 //! as moved: then free blocks rise to the threshold, where nobody is held back.
 //!
+//! Unpaced, the host may take the last blocks but the reserve at once, so these stay free for the next collection. A paced host takes
+//! no more than each collection gains, so it may open a block of the reserve while those in progress have all the room
+//! that they need and will give back as many: else it would stand still until a whole block is erased, whenever its open
+//! block is full before that.
+//!
 //! Where moved pages gather for programs of all planes of a die, the allowance grows by such programs. Else the host would take each page as soon as
 //! it is gained, and program plane by plane, which takes a die as long as all planes at once.
 //!
@@ -38,6 +43,12 @@ impl Tally {
     pub(super) fn spend(&mut self, units: u32) {
         // Nobody is held back above the threshold: there a page may cost more than the allowance.
         self.allowance = self.allowance.saturating_sub(units);
+    }
+
+    /// Blocks that collections in progress will have erased when they end; 0 if the host is not paced.
+    #[inline]
+    pub(super) fn comes_back(&self) -> u32 {
+        self.collections
     }
 
     /// Keeps the allowance to a `block` for each running job, and one for the last that ended.
@@ -282,6 +293,27 @@ mod tests {
         assert_eq!(allowance(&space), BLOCK);
         start(&mut space, &blocks, Task::GC, 8);
         assert_eq!(allowance(&space), BLOCK, "the units of the second block have still to move");
+    }
+
+    #[test]
+    fn a_paced_host_opens_a_block_of_the_reserve_that_collections_will_give_back() {
+        // By hand: valid units of the victim; whether the host may open the last free block after the first move of four.
+        // GC has opened the other one, with room for twelve more: one page for a job that ends with a part of a page, so
+        // that eight more may be owed.
+        for (valid, paced) in [(4, true), (8, true), (12, true), (13, false), (16, false)] {
+            for pacing in [true, false] {
+                let (mut space, mut blocks) = short_of_blocks(pacing);
+                assert_eq!((space.reserve, blocks.free_in_domain(0)), (1, 2));
+                start(&mut space, &blocks, Task::GC, valid);
+                space.bind(&mut blocks, 0, Stream::Collector, Task::GC);
+                space.settle(0, 4);
+                assert_eq!(space.may_open(&blocks, 0, Stream::Host), pacing && paced, "{valid} valid units, {pacing}");
+                // Without a collection nothing will be given back.
+                space.settle(0, valid - 4);
+                space.end_job(Task::GC, 0);
+                assert!(!space.may_open(&blocks, 0, Stream::Host));
+            }
+        }
     }
 
     #[test]

@@ -35,8 +35,8 @@ pub struct Options {
     pub start_blocks: Option<u32>,
     /// GC stops when a domain has this many free blocks. Absent: start_blocks.
     pub stop_blocks: Option<u32>,
-    /// Free blocks of a domain reserved for GC. Absent: 1 in a plane; 2 or one for every four planes in a drive; a superblock
-    /// where blocks form any.
+    /// Free blocks of a domain reserved for GC. With pacing the host may take of them what GC in progress will give back. Absent:
+    /// 1 in a plane; 2 or one for every four planes in a drive; a superblock where blocks form any.
     pub reserve_blocks: Option<u32>,
     /// Outstanding page moves per victim block, 1 to 65,535. Absent: 8; with the policy "preemptive", as many as a program writes.
     pub window_pages: Option<u32>,
