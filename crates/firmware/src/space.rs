@@ -90,6 +90,10 @@ pub struct Space {
     reserve: u32,
     /// Free blocks of a domain below which the host is paced; 0 if it never is.
     pace_below: u32,
+    /// With superblocks, pages left for data, free and in open blocks, below which the host is paced. Not saved: the configuration
+    /// says it.
+    #[serde(skip)]
+    pace_room: u32,
     /// Units by which the allowance of a paced host grows. Not saved: the configuration says it.
     #[serde(skip)]
     pace_step: u32,
@@ -140,6 +144,8 @@ impl Space {
             domains: vec![Tally::default(); plan.domains as usize],
             reserve: plan.reserve_blocks,
             pace_below: if plan.paced { plan.start_blocks } else { 0 },
+            // Each block of a victim may leave a page partly empty.
+            pace_room: plan.start_blocks / blocks_together * pages_together + blocks_together,
             pace_step: match plan.paced_programs.min(programs_per_block) {
                 1 => 1,
                 programs => programs * plan.units_per_program,
@@ -362,6 +368,7 @@ impl Space {
             return false;
         }
         let block = self.units_per_block();
+        let gain = if self.pace_below > 0 { self.for_host(blocks, domain, gain) } else { gain };
         let tally = &mut self.domains[domain as usize];
         tally.owed += units;
         tally.jobs += jobs;
@@ -412,7 +419,8 @@ impl Space {
             }
         }
         if space.stripes.is_some() {
-            space.domains[0].collector_room = space.room_for_moved(blocks);
+            space.domains[0].collector_room = space.room_in_stripes(blocks, Stream::Collector);
+            space.count_host_room(blocks);
         }
         space.take_fuller_blocks(blocks, 0..space.turns.len() as u32);
         space

@@ -1,7 +1,7 @@
 //! The commit stage: order of operations with a single queue, and limits of debit scheduling, on drives seen from
 //! outside.
 
-use crate::common::{drive, for_seeds, request, watched_loop, US};
+use crate::common::{drive, for_seeds, one, request, watched_loop, US};
 use wordline_base::{Op, Stream, Time};
 use wordline_drive::{Drive, Task};
 
@@ -118,4 +118,111 @@ fn nothing_overtakes_what_was_sent_to_a_die() {
         let bound = (3000 + 3 * 500 + 3 * 500 + 400) * US;
         assert!(longest < bound, "a read took {} us", longest / US);
     });
+}
+
+/// Four dies of one plane, whose blocks form superblocks; two operations for each die, three of the eight for GC.
+const FOUR_DIES: &str = r#"
+    geometry = { channels = 4, packages_per_channel = 1, dies_per_package = 1, planes_per_die = 1,
+        blocks_per_plane = 44, pages_per_block = 8, page_kib = 4 }
+    nand = { interface = "nv-ddr3", rate_mt_s = 1600, read_us = 50.0, program_us = 500.0, erase_us = 3000.0 }
+    capacity = { raw_over_logical = 3.38 }
+    placement = { policy = "least-busy" }
+    redundancy = { policy = "superblock" }
+    collect = { policy = "on-demand", scope = "drive", start_blocks = 82, stop_blocks = 82, window_pages = 2 }
+    dispatch = { policy = "debit", depth = 2 }
+    shares = { percent = { gc = 37.5 } }
+    arbiter = { policy = "first-come" }
+    buffer = { policy = "none" }
+    verify = { shadow = true }
+"#;
+
+/// Pages that each die has read for anybody.
+fn reads(drive: &Drive) -> [u32; 4] {
+    let mut reads = [0; 4];
+    for (block, record) in drive.kernel().flash().block_records().enumerate() {
+        reads[block / 44] += record.reads;
+    }
+    reads
+}
+
+/// Debits of the host and of GC.
+fn debits(drive: &Drive) -> [u32; 2] {
+    let outstanding = drive.kernel().standing().expect("there is a commit stage").outstanding;
+    [outstanding[Task::HOST.index()], outstanding[Task::GC.index()]]
+}
+
+/// Operations of the host and of GC that wait in the stage.
+fn waiting(drive: &Drive) -> [u32; 2] {
+    let waiting = drive.kernel().standing().expect("there is a commit stage").waiting;
+    [waiting[Task::HOST.index()], waiting[Task::GC.index()]]
+}
+
+/// Writes pages of thirteen superblocks, and most of each again, so that the next write starts GC; tells the die of each page.
+fn before_gc() -> (Drive, Vec<usize>) {
+    let mut drive = drive(FOUR_DIES, 1);
+    let twice = (0..416).filter(|page| page % 32 < 25).take(320);
+    for page in (0..416).chain(twice) {
+        one(&mut drive, request(Op::Write, page * 4096, 4096));
+    }
+    assert_eq!(drive.kernel().counters().collections(), 0);
+    let mut dies = Vec::new();
+    for page in 0..416 {
+        let before = reads(&drive);
+        one(&mut drive, request(Op::Read, page * 4096, 4096));
+        dies.push((0..4).find(|&die| reads(&drive)[die] > before[die]).expect("a die reads it"));
+    }
+    (drive, dies)
+}
+
+/// Both examples of kim18's figure 3, one after the other: limits of five and three, queues of two. Task A is the host, B is GC.
+#[test]
+fn debits_by_the_worked_examples() {
+    let (mut drive, dies) = before_gc();
+    let limits = drive.kernel().standing().and_then(|standing| standing.limits).expect("there are limits");
+    assert_eq!((limits[Task::HOST.index()], limits[Task::GC.index()]), (5, 3));
+    let submit = |drive: &mut Drive, op, page: usize| {
+        drive.submit(drive.now(), request(op, page as u64 * 4096, 4096)).expect("there is room")
+    };
+    submit(&mut drive, Op::Write, 411);
+    while debits(&drive)[1] == 0 {
+        assert!(drive.step().expect("no rule is broken"), "GC starts");
+    }
+    // 3a. The write runs in die 0, and a read of GC fills its queue; others run in dies 1 and 2. GC has reached its limit, so its reads
+    // for die 3 wait though that is idle, behind another one for die 0.
+    let (start, before) = (drive.now(), reads(&drive));
+    assert_eq!((debits(&drive), waiting(&drive)), ([1, 3], [0, 4]));
+    let of_die = |die: usize| dies.iter().rposition(|&other| other == die).expect("each die has pages");
+    let [full, other] = [0, 3].map(|die| submit(&mut drive, Op::Read, of_die(die)));
+    while drive.now() < start + 10 * US {
+        assert!(drive.step().expect("no rule is broken"));
+    }
+    assert_eq!((debits(&drive), waiting(&drive)), ([2, 3], [1, 4]), "that for die 3 goes, that for die 0 waits");
+
+    // 3b. Reads of GC end in dies 1 and 2: others for dies 2 and 3 go, before the older one for die 0. The host is below its limit, but
+    // its read is for die 0, too.
+    let mut ends = [0; 2];
+    let run_until = |drive: &mut Drive, ends: &mut [Time; 2], time| {
+        while drive.now() < start + time {
+            assert!(drive.step().expect("no rule is broken"));
+            for done in drive.completions().drain(..) {
+                if let Some(at) = [full, other].iter().position(|&slot| slot == done.slot) {
+                    ends[at] = done.time - start;
+                }
+            }
+        }
+        let now = reads(drive);
+        [0, 1, 2, 3].map(|die| now[die] - before[die])
+    };
+    assert_eq!(run_until(&mut drive, &mut ends, 80 * US), [0, 1, 1, 1], "one of them the host's");
+    // The programs of what was read wait instead of two reads.
+    assert_eq!((debits(&drive), waiting(&drive)), ([1, 3], [1, 4]));
+    assert_eq!(run_until(&mut drive, &mut ends, 130 * US), [0, 1, 2, 2]);
+    // The program in die 0 takes 500 us; then come the reads of GC and of the host.
+    let mut now = drive.now();
+    while run_until(&mut drive, &mut ends, now - start + 1)[0] == 0 {
+        now = drive.now();
+    }
+    assert!(drive.now() - start > 490 * US, "{}", drive.now() - start);
+    run_until(&mut drive, &mut ends, 700 * US);
+    assert!(ends[1] < 70 * US && ends[0] > 590 * US, "{ends:?}");
 }

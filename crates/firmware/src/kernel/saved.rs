@@ -171,7 +171,7 @@ impl Kernel {
         self.processor.restore(saved.processor);
         self.flash.restore(saved.flash, now)?;
         self.blocks.restore(saved.blocks);
-        self.space.restore(saved.space);
+        self.space.restore(saved.space, &self.blocks);
         self.adopt_lots(saved.lots, saved.logs);
         match (&mut self.parity, saved.parity) {
             (Some(parity), Some(open)) => parity.restore(&open, &saved.map)?,

@@ -18,6 +18,10 @@
 //! Where moved pages gather for programs of all planes of a die, the allowance grows by such programs. Else the host would take each page as soon as
 //! it is gained, and program plane by plane, which takes a die as long as all planes at once.
 //!
+//! Where blocks form superblocks, an open one may be a large part of all room. So the threshold is counted in pages there, free and in open
+//! superblocks, for moved data and for the host: below it the host needs neither superblock before a victim is erased, and above it spare space
+//! would lie idle. A collection that begins gives the host less than it gains if what will be left is below the threshold.
+//!
 //! A host that writes little saves its allowance, up to a block for each running job and one more. What earlier jobs
 //! gained shows as free blocks, and above the threshold nobody is held back. When the last job of a domain has ended
 //! and no other follows, the allowance is dropped: the next collection starts with nothing gained.
@@ -91,7 +95,46 @@ impl Space {
         let tally = &self.domains[domain as usize];
         tally.allowance >= pages * self.units_per_program.get()
             || tally.collections == 0
-            || blocks.free_in_domain(domain) >= self.pace_below
+            || self.has_enough(blocks, domain)
+    }
+
+    /// True if a domain has so much room left that nobody is held back.
+    fn has_enough(&self, blocks: &Blocks, domain: u32) -> bool {
+        match &self.stripes {
+            Some(_) => self.room(blocks, domain, 0) >= self.pace_room,
+            None => blocks.free_in_domain(domain) >= self.pace_below,
+        }
+    }
+
+    /// Pages for data in superblocks: free, open, and `more` blocks that will be free.
+    fn room(&self, blocks: &Blocks, domain: u32, more: u32) -> u32 {
+        let free = (blocks.free_in_domain(domain) + more) / self.blocks_together * self.pages_together;
+        let of_host = self.stripes.as_ref().map_or(0, |stripes| stripes.host_room());
+        free + self.domains[domain as usize].collector_room + of_host
+    }
+
+    /// What of the `gain` of a collection that begins the host may have: less if the room at its end would be too little. A collection may gain
+    /// a little less than it counts, so room would shrink.
+    pub(super) fn for_host(&self, blocks: &Blocks, domain: u32, gain: u32) -> u32 {
+        if self.stripes.is_none() {
+            return gain;
+        }
+        let tally = &self.domains[domain as usize];
+        let left = self.room(blocks, domain, tally.jobs).saturating_sub(self.credit(tally.owed, tally.jobs));
+        let lacking = self.pace_room.saturating_sub(left).saturating_mul(self.units_per_program.get());
+        gain - lacking.min(gain / 2)
+    }
+
+    /// The host has bound a page in a superblock, which costs so many units.
+    pub(super) fn pay(&mut self, blocks: &Blocks, domain: u32, cost: u32) {
+        let free = self.has_enough(blocks, domain);
+        let tally = &mut self.domains[domain as usize];
+        if free {
+            // What was gained is part of the room that lets it write. It must not have it again below the threshold.
+            tally.allowance = 0;
+        } else {
+            tally.spend(cost);
+        }
     }
 
     /// Credits the host of a domain with what moving `units` gains; true if it may write a page now and could not before.
@@ -367,5 +410,87 @@ mod tests {
         assert!(space.lets_write(&blocks, 0, Stream::Host, 4), "there are enough");
         blocks.open(0, false, false);
         assert!(!space.lets_write(&blocks, 0, Stream::Host, 1));
+    }
+
+    /// Two dies of one plane whose blocks of four pages form superblocks of eight pages; two of them are free, and pacing begins below
+    /// two of them and a page for each block.
+    fn short_of_superblocks() -> (Space, Blocks) {
+        let geometry = Geometry::new(&GeometryConfig {
+            channels: 2,
+            packages_per_channel: 1,
+            gang: 1,
+            dies_per_package: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 20,
+            pages_per_block: 4,
+            page_kib: 16,
+            pages_per_program: 1,
+            slc_pages_per_block: None,
+        })
+        .unwrap();
+        let section = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let config: FirmwareConfig = serde_json::from_value(section(
+            r#"{
+                "capacity": { "raw_over_logical": 3.0 },
+                "mapping": { "policy": "page", "unit_kib": 4 },
+                "placement": { "policy": "least-busy" },
+                "collect": { "policy": "on-demand", "scope": "drive", "start_blocks": 4, "pacing": true },
+                "redundancy": { "policy": "superblock" }
+            }"#,
+        ))
+        .unwrap();
+        let plan = config.plan(&geometry).unwrap();
+        let build = config.build(&geometry, PAGE, 1);
+        let sizes = crate::blocks::Sizes {
+            planes: 2,
+            planes_per_domain: 2,
+            blocks_per_plane: 20,
+            programs_per_block: 4,
+            units_per_program: PAGE,
+            units_per_page: PAGE,
+            slc_programs: 1,
+        };
+        let mut blocks = Blocks::new(sizes, true, &mut config.free_block.build(&build).unwrap());
+        blocks.form_superblocks(plan.stripe.unwrap(), &geometry);
+        (0..18).for_each(|_| assert!(blocks.open_superblock(0, false, false).is_some()));
+        let space = Space::new(2, &plan);
+        assert_eq!((blocks.free_in_domain(0), space.pace_room), (4, 2 * 8 + 2));
+        (space, blocks)
+    }
+
+    #[test]
+    fn superblocks_are_counted_with_what_is_left_of_the_open_ones() {
+        let (mut space, mut blocks) = short_of_superblocks();
+        let may = |space: &Space, blocks: &Blocks| space.lets_write(blocks, 0, Stream::Host, 1);
+        assert!(may(&space, &blocks), "GC does not run yet");
+        // Sixteen pages are free, and two are lacking: eight units, of 24 to gain.
+        assert!(space.promise(&blocks, Task::GC, 0, (40, 24)));
+        assert_eq!((space.domains[0].to_gain, space.domains[0].jobs), (24 - 8, 2));
+        assert!(!may(&space, &blocks));
+        // 12 of 40 units are moved: 3/10 of what it may have, a page and not two.
+        space.settle(0, 12);
+        assert_eq!(allowance(&space), 4);
+        assert!(may(&space, &blocks) && !space.lets_write(&blocks, 0, Stream::Host, 2));
+        for plane in [0, 1] {
+            space.bind(&mut blocks, plane, Stream::Host, Task::HOST);
+        }
+        assert_eq!((allowance(&space), space.room(&blocks, 0, 0)), (0, 8 + 6));
+        assert!(!may(&space, &blocks));
+        // With enough room nobody is held back; what was gained is part of it, and not there twice.
+        space.settle(0, 28);
+        assert_eq!(allowance(&space), 12);
+        let free_again = space.pace_room;
+        space.pace_room = space.room(&blocks, 0, 0);
+        assert!(space.lets_write(&blocks, 0, Stream::Host, 9));
+        space.bind(&mut blocks, 0, Stream::Host, Task::HOST);
+        assert_eq!(allowance(&space), 12 - 4, "the page went below the threshold");
+        space.pace_room -= 2;
+        space.bind(&mut blocks, 1, Stream::Host, Task::HOST);
+        assert_eq!(allowance(&space), 0);
+        space.pace_room = free_again;
+        // A drive that goes on with these blocks counts the same.
+        let mut again = space.clone();
+        again.count_host_room(&blocks);
+        assert_eq!(again, space);
     }
 }

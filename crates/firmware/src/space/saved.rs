@@ -1,6 +1,6 @@
 //! Open blocks and promises from a snapshot.
 
-use super::{Space, Tally, NONE, STREAMS};
+use super::{Space, Stream, Tally, NONE, STREAMS};
 use crate::blocks::{Blocks, Status};
 
 impl Space {
@@ -34,7 +34,7 @@ impl Space {
         if let Some(turn) = self.turns.iter().find(|&&turn| usize::from(turn) >= STREAMS) {
             return Err(format!("a plane writes to its open block {turn}, but has only {STREAMS}"));
         }
-        room[0] += u64::from(self.room_for_moved(blocks));
+        room[0] += u64::from(self.room_in_stripes(blocks, Stream::Collector));
         for (domain, (tally, room)) in self.domains.iter().zip(room).enumerate() {
             let at_rest = Tally { collector_room: tally.collector_room, ..Tally::default() };
             if *tally != at_rest || u64::from(tally.collector_room) != room {
@@ -44,9 +44,10 @@ impl Space {
         Ok(())
     }
 
-    /// Goes on where space of the same configuration was saved; it was checked.
-    pub fn restore(&mut self, saved: Self) {
+    /// Goes on where space of the same configuration was saved with `blocks`; it was checked.
+    pub fn restore(&mut self, saved: Self, blocks: &Blocks) {
         (self.open, self.turns, self.domains) = (saved.open, saved.turns, saved.domains);
         self.stripes = saved.stripes;
+        self.count_host_room(blocks);
     }
 }

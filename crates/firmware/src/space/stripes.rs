@@ -38,6 +38,9 @@ pub(super) struct Stripes {
     due: Vec<u32>,
     /// Pages that fell due since they were asked for.
     fresh: Vec<DueParity>,
+    /// Pages for data that are left in open superblocks of the host. Not saved: the blocks say it.
+    #[serde(skip)]
+    host_room: u32,
 }
 
 impl Stripes {
@@ -50,7 +53,14 @@ impl Stripes {
             open: vec![[NONE; 2]; groups * STREAMS],
             due: vec![NONE; planes as usize * STREAMS],
             fresh: Vec::with_capacity(2),
+            host_room: 0,
         }
+    }
+
+    /// Pages for data that are left in open superblocks of the host.
+    #[inline]
+    pub fn host_room(&self) -> u32 {
+        self.host_room
     }
 
     fn pair(&self, blocks: &Blocks, plane: u32, stream: Stream) -> [u32; 2] {
@@ -174,17 +184,22 @@ impl Space {
             let pair = &mut stripes.open[group * STREAMS + stream as usize];
             let free = pair.iter_mut().find(|open| **open == NONE).expect("room was asked for");
             *free = number;
-            if stream == Stream::Collector {
-                self.domains[domain].collector_room += pages_together;
+            match stream {
+                Stream::Collector => self.domains[domain].collector_room += pages_together,
+                Stream::Host => {
+                    let block = blocks.block_at(plane, number);
+                    stripes.host_room += stripes.stripe.data_pages(blocks.programs_of(block));
+                }
             }
         }
         let (block, _) = self.stripes().current(blocks, plane, stream).expect("one was opened");
-        if stream == Stream::Collector {
-            self.domains[domain].collector_room -= 1;
+        match stream {
+            Stream::Collector => self.domains[domain].collector_room -= 1,
+            Stream::Host => self.stripes.as_mut().expect("blocks form superblocks").host_room -= 1,
         }
         if stream == Stream::Host && self.pace_below > 0 {
             let cost = self.cost_of_program(blocks.get(block).slc);
-            self.domains[domain].spend(cost);
+            self.pay(blocks, domain as u32, cost);
         }
         self.fill_in_stripe(blocks, DueParity { plane, stream, block }, opened)
     }
@@ -236,25 +251,35 @@ impl Space {
         })
     }
 
-    /// Pages for data that are left in open superblocks for moved data.
-    pub(super) fn room_for_moved(&self, blocks: &Blocks) -> u32 {
+    /// Pages for data that are left in open superblocks of a stream.
+    pub(super) fn room_in_stripes(&self, blocks: &Blocks, stream: Stream) -> u32 {
         let Some(stripes) = &self.stripes else { return 0 };
-        let of_collector = stripes.open.iter().skip(Stream::Collector as usize).step_by(STREAMS);
+        let of_stream = stripes.open.iter().skip(stream as usize).step_by(STREAMS);
         let mut room = 0;
-        for (group, pair) in of_collector.enumerate() {
+        for (group, pair) in of_stream.enumerate() {
             let rows = blocks.planes_of_group(group).chunks(stripes.stripe.dies as usize);
             for (row, &number) in rows.flat_map(|row| pair.iter().map(move |number| (row, number))) {
                 if number == NONE {
                     continue;
                 }
-                let left =
-                    |&plane: &u32| stripes.programs_per_block - blocks.get(blocks.block_at(plane, number)).write_point;
+                let left = |&plane: &u32| {
+                    let block = blocks.block_at(plane, number);
+                    blocks.programs_of(block) - blocks.get(block).write_point
+                };
                 let (all, rows_left) = (row.iter().map(left).sum::<u32>(), row.iter().map(left).max().unwrap_or(0));
                 // Each row that is not whole has its parity to come.
                 room += all - if stripes.stripe.parity { rows_left } else { 0 };
             }
         }
         room
+    }
+
+    /// Counts what is left for the host in superblocks that were taken over.
+    pub(super) fn count_host_room(&mut self, blocks: &Blocks) {
+        let room = self.room_in_stripes(blocks, Stream::Host);
+        if let Some(stripes) = &mut self.stripes {
+            stripes.host_room = room;
+        }
     }
 
     /// True if the open superblocks that were saved can be those of a drive at rest, and have the sizes of those here.

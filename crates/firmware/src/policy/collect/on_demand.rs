@@ -48,7 +48,8 @@ pub struct Options {
     /// While GC runs and a domain has fewer free blocks than start_blocks, the host writes only as many pages as GC has
     /// gained: a victim with v valid units of n lets it write n - v of them, each move its part, and each page costs all
     /// its units. So the host waits for page moves instead of whole blocks. GC then works on stop_blocks minus free
-    /// blocks at a time: stop_blocks above start_blocks keeps more dies busy with it.
+    /// blocks at a time: stop_blocks above start_blocks keeps more dies busy with it. With superblocks what is left of open ones counts
+    /// as free.
     pub pacing: bool,
     /// Method of moving a fully valid page whose plane has room: read and program over the bus ("off"), copyback within
     /// its plane ("internal"), or copyback with data out for ECC ("checked"). Other pages are read and programmed. The
