@@ -448,6 +448,12 @@ impl Blocks {
     /// A unit of a block became invalid; gives the domain of the block.
     #[inline]
     pub(crate) fn lose(&mut self, block: u32) -> u32 {
+        self.lose_at_once(block)
+    }
+
+    /// The same, where it is worth its instructions in place of a call.
+    #[inline(always)]
+    pub(crate) fn lose_at_once(&mut self, block: u32) -> u32 {
         let plane = self.plane_of(block);
         self.valid[plane as usize] -= 1;
         let domain = self.domain_of_plane(plane);

@@ -207,12 +207,12 @@ impl Space {
         self.plain && self.pace_below == 0 && self.open[plane as usize * STREAMS + stream as usize] != NONE
     }
 
-    /// The next page of a plane for a stream where [`Space::is_open`] says that there is an open block.
+    /// The open block of a plane for a stream, and its next page, where [`Space::is_open`] says that there is one.
     #[inline(always)]
-    pub fn open_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> Option<u32> {
+    pub fn open_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> Option<(u32, u32)> {
         let block = self.open[plane as usize * STREAMS + stream as usize];
         let is_open = self.plain && self.pace_below == 0 && block != NONE;
-        is_open.then(|| blocks.get(block).write_point)
+        is_open.then(|| (block, blocks.get(block).write_point))
     }
 
     /// True if each stream has an open block of its own in each plane, and nothing paces the host.
@@ -327,6 +327,18 @@ impl Space {
             self.domains[blocks.domain_of_plane(plane) as usize].collector_room -= 1;
         }
         BoundPage { block, page, opened: false, closed, slc: false }
+    }
+
+    /// The same for the block and page that [`Space::open_page`] gave for a stream other than the collector's; true if the page was the
+    /// last of its block.
+    #[inline(always)]
+    pub fn fill_open_page(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream, block: u32) -> bool {
+        debug_assert!(stream != Stream::Collector, "it has promises to keep");
+        let (_, closed) = blocks.program_next(block, plane);
+        if closed {
+            self.close_slot(plane as usize * STREAMS + stream as usize);
+        }
+        closed
     }
 
     /// True if data of a stream open the most worn free block when a task writes them.

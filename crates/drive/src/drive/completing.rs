@@ -54,7 +54,7 @@ impl Drive {
 
     /// Units of a request are done in the firmware.
     #[inline(always)]
-    fn deliver(&mut self, done: HostDone) {
+    pub(super) fn deliver(&mut self, done: HostDone) {
         if let Some(end) = self.deliver_to_end(done) {
             self.queue.push_in_row(end, FINISH, done.request);
         }

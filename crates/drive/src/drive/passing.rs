@@ -59,20 +59,26 @@ impl Drive {
     #[inline(always)]
     pub(super) fn settle_until(&mut self, until: Time) -> Result<Option<u32>, Fault> {
         let done = self.kernel.done();
-        match done[..] {
-            [] => {}
-            // Without a write buffer nothing follows from it in the firmware.
-            [only] if !self.buffers => {
-                done.clear();
-                if let Some(time) = self.deliver_to_end(only) {
-                    if self.is_next(time, until) {
-                        self.pass_to(time);
-                        return Ok(Some(only.request));
-                    }
-                    self.queue.push_in_row(time, FINISH, only.request);
-                }
+        // Without a write buffer nothing follows from it in the firmware. Pages of a command may belong to two requests.
+        let last = match done[..] {
+            [] => return Ok(None),
+            [only] if !self.buffers => only,
+            [first, second] if !self.buffers => {
+                self.deliver(first);
+                second
             }
-            _ => self.gather()?,
+            _ => {
+                self.gather()?;
+                return Ok(None);
+            }
+        };
+        self.kernel.done().clear();
+        if let Some(time) = self.deliver_to_end(last) {
+            if self.is_next(time, until) {
+                self.pass_to(time);
+                return Ok(Some(last.request));
+            }
+            self.queue.push_in_row(time, FINISH, last.request);
         }
         Ok(None)
     }

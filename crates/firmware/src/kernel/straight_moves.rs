@@ -36,8 +36,14 @@ pub(super) struct Left {
 impl Left {
     /// The first operation of each page.
     #[inline(always)]
-    fn slots(&self) -> &[u32] {
+    pub(super) fn slots(&self) -> &[u32] {
         &self.pages[..self.count]
+    }
+
+    /// When GC had let go of the die before.
+    #[inline(always)]
+    pub(super) fn collector_end(&self) -> Time {
+        self.collector_end
     }
 }
 
@@ -75,6 +81,7 @@ impl Kernel {
         let by_page = self.straight_pages && self.dies[die as usize].count == 1;
         match class {
             Class::HOST_READ => self.end_reads(die),
+            Class::HOST_WRITE if self.straight_pages => self.end_pages_of_host(die),
             Class::HOST_WRITE => self.end_program(die),
             GC_READ if by_page => self.end_page_read(die),
             GC_WRITE if by_page => self.end_moved_page(die),
@@ -576,7 +583,7 @@ impl Kernel {
 
     /// Sends the bound writes of a class to their idle die.
     #[inline(always)]
-    fn begin_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
+    pub(super) fn begin_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
         self.count_direct(class, self.command.planes() as u64);
         self.take_die(die);
         self.dies[die as usize].begin(class, self.now);

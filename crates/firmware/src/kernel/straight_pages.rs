@@ -3,18 +3,20 @@
 //! `straight_moves` has this way for all drives. Where one unit fills a page, and nothing waits that could share its command, each step is
 //! one operation in a known slot: the read of a victim becomes its write, and this the next read of its job, in the same slot. So the
 //! functions here have no loops, detours or commands that are put together; what they cannot do at once they leave to
-//! `straight_moves`, before anything has happened.
+//! `straight_moves`, before anything has happened. Only programs of the host in several planes at once are many operations; they begin and end here,
+//! too, and `straight_rows` binds them.
 //!
 //! [`Kernel::moves_pages`] is the one place that says which drives may go this way.
 
 use super::direct::bits;
 use super::ready::Ready;
-use super::{Fault, Kernel};
+use super::{Fault, HostDone, Kernel};
 use crate::map::Place;
 use crate::ops::{FlashOp, Role, NONE};
 use crate::space::{BoundPage, Stream};
 use crate::task::{Action, Class, Task, CLASSES};
 use wordline_base::EventQueue;
+use wordline_flash::Kind;
 
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
@@ -49,6 +51,31 @@ impl Kernel {
             self.mark(die);
             self.move_on_straight(owner, 0);
         }
+    }
+
+    /// The program of a die with units of the host has ended, as [`Kernel::end_program`]: each page has one.
+    #[inline(always)]
+    pub(super) fn end_pages_of_host(&mut self, die: u32) {
+        let left = self.leave_die(die, Class::HOST_WRITE);
+        let mut done = HostDone { request: NONE, units: 0, bytes: 0, gc_affected: false };
+        for &slot in left.slots() {
+            let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = *self.slab.get(slot);
+            debug_assert!(next == NONE, "a page has one operation");
+            self.slab.remove(slot);
+            let units = u32::from(units);
+            if buffered {
+                self.buffer.leave(held, ordinal, units);
+                self.more_units -= units - 1;
+            }
+            if owner != done.request && done.units > 0 {
+                self.done.push(done);
+                (done.units, done.gc_affected) = (0, false);
+            }
+            done.request = owner;
+            done.units += units;
+            done.gc_affected |= delayed || ready < left.collector_end();
+        }
+        self.done.push(done);
     }
 
     /// The read of a place becomes the write of its unit, in the same slot.
@@ -151,6 +178,7 @@ impl Kernel {
             Class::HOST_WRITE if others == 0 || self.pack.window() == 0 => {
                 self.program_page_of_host(die, plane, queue)?
             }
+            Class::HOST_WRITE => return self.program_row_of_host(die, plane, (waiting, others), queue),
             _ => false,
         };
         if begins {
@@ -182,6 +210,22 @@ impl Kernel {
         queue: &mut EventQueue,
     ) -> Result<(), Fault> {
         self.dispatch_oldest(die, oldest, waiting, queue)
+    }
+
+    /// Programs the oldest units of the host in several planes, or whatever the oldest one leads to.
+    #[inline(never)]
+    fn program_row_of_host(
+        &mut self,
+        die: u32,
+        plane: u32,
+        (waiting, others): (u64, u32),
+        queue: &mut EventQueue,
+    ) -> Result<(), Fault> {
+        self.command.clear(Kind::Program);
+        if self.bind_row(die, plane, others)? {
+            return self.begin_straight(die, Class::HOST_WRITE, queue);
+        }
+        self.dispatch_with_others(die, (Class::HOST_WRITE, plane), waiting, queue)
     }
 
     /// Programs the oldest unit of a victim that waits for a plane; false if it has to be done as elsewhere, and nothing has happened yet.
