@@ -121,7 +121,7 @@ impl Kernel {
     ///
     /// # Errors
     /// When a rule is broken.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_straight(&mut self, read: Straight, queue: &mut EventQueue) -> Result<Gone, Fault> {
         let Straight { slot, class, sequence, block, plane, die } = read;
         self.slab.get_mut(slot).ready = self.now;
@@ -168,10 +168,17 @@ impl Kernel {
         if stage.load(die) > 0 && !self.dies[die as usize].busy {
             return Ok(false);
         }
+        let has_room = stage.has_room(die, Class::HOST_READ);
         self.sequence += 1;
         let (class, sequence) = (Class::HOST_READ, self.sequence);
         let op = FlashOp { ready: now, sequence, unit, source, owner: request, bytes, ..FlashOp::default() };
         let slot = self.slab.insert(op);
+        if !has_room {
+            // Until its die has room, there is nothing more to do than before.
+            self.put_on_stage(slot, class, Constraint::Plane(plane), false);
+            debug_assert!(self.is_settled(), "something else is left to do");
+            return Ok(true);
+        }
         let gone = self.send_straight(Straight { slot, class, sequence, block, plane, die }, queue)?;
         if gone == Gone::AmongOthers && !self.is_settled() {
             self.pump_by_stage(queue)?;
