@@ -4,6 +4,7 @@
 
 use super::stage::{Queue, Row, Stage};
 use super::{stream_of, Kernel};
+use crate::ops::NONE;
 use crate::policy::placement::Constraint;
 use crate::task::{ByTask, Task, Tasks, CLASSES};
 
@@ -77,10 +78,7 @@ impl Kernel {
         let mut found = Found::default();
         loop {
             while let Some(task) = tasks.pop() {
-                if let Some((at, die, number)) = self.oldest_bound(stage, task) {
-                    found.tasks = found.tasks.with(task);
-                    (found.numbers[task.index()], found.of[task.index()]) = (number, (at, die));
-                }
+                self.find_bound(stage, task, &mut found);
             }
             let mut others = found.tasks;
             let Some(mut task) = others.pop() else { return };
@@ -95,7 +93,8 @@ impl Kernel {
             } else {
                 self.send(stage, at as usize, die);
             }
-            let again = found.forget(task, die);
+            let again =
+                if others == Tasks::default() { std::mem::take(&mut found.tasks) } else { found.forget(task, die) };
             let offered = stage.offered(again.and(stage.tasks()));
             if offered.or(found.tasks) == Tasks::default() {
                 return;
@@ -104,11 +103,11 @@ impl Kernel {
         }
     }
 
-    /// The queue with the oldest operation of a task that waits for a die with room, that die, and the number of the operation: as
-    /// [`Kernel::head`] tells of each queue.
-    #[inline(always)]
-    fn oldest_bound(&mut self, stage: &Stage, task: Task) -> Option<(u32, u32, u64)> {
-        let (mut best, mut before) = (None, u64::MAX);
+    /// Finds the queue with the oldest operation of a task that waits for a die with room, and that die: as [`Kernel::head`] tells of each
+    /// queue.
+    #[inline(never)]
+    fn find_bound(&mut self, stage: &Stage, task: Task, found: &mut Found) {
+        let (mut best, mut before) = ((NONE, NONE), u64::MAX);
         for (word, mut open) in (0..).zip(stage.open_for(task)) {
             while open != 0 {
                 let die = word * 64 + open.trailing_zeros();
@@ -118,13 +117,16 @@ impl Kernel {
                     continue;
                 }
                 if self.goes_from(stage, stage.queue(row.lead as usize), die) {
-                    (best, before) = (Some((row.lead, die)), row.oldest);
+                    (best, before) = ((row.lead, die), row.oldest);
                 } else if let Some((at, first)) = self.oldest_in_row(stage, row, die, before) {
-                    (best, before) = (Some((at, die)), first);
+                    (best, before) = ((at, die), first);
                 }
             }
         }
-        best.map(|(at, die)| (at, die, before))
+        if before != u64::MAX {
+            found.tasks = found.tasks.with(task);
+            (found.numbers[task.index()], found.of[task.index()]) = (before, best);
+        }
     }
 
     /// The same among the queues of one die, with the number of that operation, if it came before another: where the first of all cannot go.

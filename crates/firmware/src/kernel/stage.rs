@@ -211,7 +211,7 @@ impl Stage {
     }
 
     /// A queue is looked at from now on: its first operation is numbered.
-    #[inline]
+    #[inline(always)]
     pub fn fill(&mut self, at: usize) {
         let queue = &mut self.queues[at];
         queue.is_listed = true;
@@ -273,7 +273,7 @@ impl Stage {
 
     /// The first operation of a queue, which fills a page alone, is sent to its die; the next has the number given, the highest if there is
     /// none.
-    #[inline]
+    #[inline(always)]
     pub fn send_first(&mut self, at: usize, next: u64) {
         debug_assert!(
             self.tags.is_none() && self.units_per_program.get() == 1,
@@ -562,7 +562,7 @@ impl Stage {
     }
 
     /// Operations of a class wait for a die from now on, or, if negative, no longer.
-    #[inline]
+    #[inline(always)]
     pub fn count_waiting(&mut self, die: u32, class: Class, change: i32) {
         if class.is_write() {
             return self.count_units(die, class, change);
