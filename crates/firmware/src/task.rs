@@ -99,6 +99,12 @@ impl Tasks {
         Self(self.0 & !(1 << task.0))
     }
 
+    /// These and others.
+    #[must_use]
+    pub const fn or(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
     /// Those that are among others, too.
     #[must_use]
     pub const fn and(self, others: Self) -> Self {

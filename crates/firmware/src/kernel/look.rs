@@ -4,26 +4,19 @@
 
 use super::stage::{Queue, Row, Stage};
 use super::{stream_of, Kernel};
-use crate::policy::dispatch::{StageView, Staged};
+use crate::ops::NONE;
 use crate::policy::placement::Constraint;
-use crate::task::{Task, Tasks, CLASSES, TASKS};
+use crate::task::{ByTask, Task, Tasks, CLASSES};
 
-/// What tasks could send next: the queue of the oldest operation, and its die.
+/// What tasks could send next: the oldest operation of each, by its number, its queue, and its die.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
     tasks: Tasks,
-    of: [(u32, u32); TASKS],
+    numbers: ByTask<u64>,
+    of: ByTask<(u32, u32)>,
 }
 
 impl Found {
-    /// What the policy sees of a task.
-    #[inline]
-    fn head(&self, stage: &Stage, task: Task) -> Staged {
-        let (at, die) = self.of[task.index()];
-        let Queue { class, first, .. } = *stage.queue(at as usize);
-        Staged { class, sequence: first, die: Some(die) }
-    }
-
     /// An operation of a task was sent to a die: what was found for others stays, unless it was for the same die. Gives the tasks for which
     /// another has to be found.
     #[inline]
@@ -40,68 +33,81 @@ impl Found {
 }
 
 impl Kernel {
-    /// As [`Kernel::run_stage`] where pages go through the stage one by one: mostly nothing there waits for a die with room.
+    /// As [`Kernel::run_stage`] where pages go through the stage one by one: mostly nothing there waits for a die with room, or one operation
+    /// goes to a die that works. True if nothing is left to do then, if there was nothing before.
     #[inline]
-    pub(super) fn look_for_pages(&mut self) {
-        let Some(stage) = &mut self.stage else { return };
-        if self.now >= self.control_due || !stage.roaming().is_empty() || self.buffer.has_due() {
-            return self.run_stage();
+    pub(super) fn look_for_pages(&mut self) -> bool {
+        let Some(stage) = &mut self.stage else { return false };
+        // No queue with buffered units that must go waits to be listed: none lacks company.
+        if self.now >= self.control_due || !stage.roaming().is_empty() {
+            self.run_stage();
+            return false;
         }
-        if stage.offers_bound(stage.tasks()) {
-            let Some(mut stage) = self.stage.take() else { return };
-            self.send_bound(&mut stage);
-            self.stage = Some(stage);
+        let offered = stage.offered(stage.tasks());
+        if offered == Tasks::default() {
+            stage.roams = false;
+            stage.settle();
+            return true;
         }
-        let Some(stage) = &mut self.stage else { return };
-        stage.roams = false;
-        stage.settle();
+        self.send_pages(offered);
+        // Writes may have found no page.
+        self.dirty.is_empty() && !self.stalled
     }
 
-    /// As [`Kernel::send_oldest`] where no queue may send to several dies.
-    pub(super) fn send_bound(&mut self, stage: &mut Stage) {
-        let (mut again, mut found) = (Tasks::ALL, Found::default());
+    /// Sends what the policy chooses, of tasks whose operations wait for dies that may have room: mostly one task has something for one die.
+    #[inline(never)]
+    fn send_pages(&mut self, mut offered: Tasks) {
+        let Some(mut stage) = self.stage.take() else { return };
+        while offered != Tasks::default() {
+            let tasks = self.dispatch.eligible(offered, &stage.outstanding);
+            let only = stage.only_offer(tasks).map(|(row, die)| (row.lead as usize, die));
+            let Some((at, die)) = only.filter(|&(at, die)| self.goes_from(&stage, stage.queue(at), die)) else {
+                self.send_bound(&mut stage, tasks);
+                break;
+            };
+            self.send_page(&mut stage, at, die);
+            offered = stage.offered(tasks.and(stage.tasks()));
+        }
+        stage.roams = false;
+        stage.settle();
+        self.stage = Some(stage);
+    }
+
+    /// As [`Kernel::send_oldest`] where no queue may send to several dies, and operations of some tasks may go if their die has room.
+    pub(super) fn send_bound(&mut self, stage: &mut Stage, mut tasks: Tasks) {
+        let mut found = Found::default();
         loop {
-            let mut tasks = self.dispatch.eligible(again.and(stage.tasks()), &stage.outstanding);
             while let Some(task) = tasks.pop() {
-                if let Some((at, die)) = self.oldest_bound(stage, task) {
-                    found.tasks = found.tasks.with(task);
-                    found.of[task.index()] = (at, die);
-                }
+                self.find_bound(stage, task, &mut found);
             }
-            let Some(task) = self.chooses(stage, &found) else { return };
+            let mut others = found.tasks;
+            let Some(mut task) = others.pop() else { return };
+            if others != Tasks::default() {
+                let chosen = self.dispatch.next_of(found.tasks, &found.numbers, &stage.outstanding);
+                let Some(chosen) = chosen else { return };
+                task = chosen;
+            }
             let (at, die) = found.of[task.index()];
             if self.by_stage_in_pages {
                 self.send_page(stage, at as usize, die);
             } else {
                 self.send(stage, at as usize, die);
             }
-            again = found.forget(task, die);
+            let again =
+                if others == Tasks::default() { std::mem::take(&mut found.tasks) } else { found.forget(task, die) };
+            let offered = stage.offered(again.and(stage.tasks()));
+            if offered.or(found.tasks) == Tasks::default() {
+                return;
+            }
+            tasks = self.dispatch.eligible(offered, &stage.outstanding);
         }
     }
 
-    /// The task whose operation the policy chooses, if any may go.
-    #[inline]
-    fn chooses(&mut self, stage: &Stage, found: &Found) -> Option<Task> {
-        let mut left = found.tasks;
-        let first = left.pop()?;
-        let only = found.head(stage, first);
-        if left == Tasks::default() {
-            return self.dispatch.wants(&only, &stage.outstanding, &self.nominal).then_some(first);
-        }
-        let (mut heads, mut count) = ([only; TASKS], 1);
-        while let Some(task) = left.pop() {
-            heads[count] = found.head(stage, task);
-            count += 1;
-        }
-        let heads = &heads[..count];
-        let view = StageView { staged: heads, dues: &[], outstanding: &stage.outstanding, times: &self.nominal };
-        self.dispatch.next(&view).map(|chosen| heads[chosen].class.task())
-    }
-
-    /// The queue with the oldest operation of a task that waits for a die with room, and its die: as [`Kernel::head`] tells of each queue.
-    #[inline]
-    fn oldest_bound(&mut self, stage: &Stage, task: Task) -> Option<(u32, u32)> {
-        let (mut best, mut before) = (None, u64::MAX);
+    /// Finds the queue with the oldest operation of a task that waits for a die with room, and that die: as [`Kernel::head`] tells of each
+    /// queue.
+    #[inline(never)]
+    fn find_bound(&mut self, stage: &Stage, task: Task, found: &mut Found) {
+        let (mut best, mut before) = ((NONE, NONE), u64::MAX);
         for (word, mut open) in (0..).zip(stage.open_for(task)) {
             while open != 0 {
                 let die = word * 64 + open.trailing_zeros();
@@ -111,13 +117,16 @@ impl Kernel {
                     continue;
                 }
                 if self.goes_from(stage, stage.queue(row.lead as usize), die) {
-                    (best, before) = (Some((row.lead, die)), row.oldest);
+                    (best, before) = ((row.lead, die), row.oldest);
                 } else if let Some((at, first)) = self.oldest_in_row(stage, row, die, before) {
-                    (best, before) = (Some((at, die)), first);
+                    (best, before) = ((at, die), first);
                 }
             }
         }
-        best
+        if before != u64::MAX {
+            found.tasks = found.tasks.with(task);
+            (found.numbers[task.index()], found.of[task.index()]) = (before, best);
+        }
     }
 
     /// The same among the queues of one die, with the number of that operation, if it came before another: where the first of all cannot go.
@@ -148,7 +157,7 @@ impl Kernel {
     }
 
     /// As [`Kernel::send`] where a page has one unit.
-    #[inline]
+    #[inline(always)]
     fn send_page(&mut self, stage: &mut Stage, at: usize, die: u32) {
         let queue = stage.queue_mut(at);
         let (class, Constraint::Plane(plane)) = (queue.class, queue.place) else { return self.send(stage, at, die) };
@@ -158,7 +167,7 @@ impl Kernel {
         self.sequence += 1;
         self.slab.get_mut(slot).sequence = self.sequence;
         self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
-        self.dies[die as usize].waiting.set(class, self.planes_per_die.remainder(plane));
+        self.dies[die as usize].waiting.set(class, plane - die * self.planes_per_die.get());
         self.mark(die);
     }
 }

@@ -169,7 +169,10 @@ impl Kernel {
         let mut listed = self.listed.take().unwrap_or_default();
         match self.dispatch.sees() {
             _ if stage.tags.is_some() => self.send_tags(&mut stage, &mut listed.queues),
-            Sight::Oldest if self.straight_by_stage && stage.roaming().is_empty() => self.send_bound(&mut stage),
+            Sight::Oldest if self.straight_by_stage && stage.roaming().is_empty() => {
+                let tasks = self.dispatch.eligible(stage.offered(stage.tasks()), &stage.outstanding);
+                self.send_bound(&mut stage, tasks);
+            }
             Sight::Oldest => self.send_oldest(&mut stage, &mut listed),
             sight => self.send_listed(&mut stage, sight, &mut listed),
         }

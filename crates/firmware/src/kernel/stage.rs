@@ -10,7 +10,7 @@ use super::tags::TagQueue;
 use crate::ops::{Fifo, NONE};
 use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
-use crate::task::{Class, Task, Tasks, CLASSES, TASKS};
+use crate::task::{ByTask, Class, Task, Tasks, CLASSES, TASKS};
 use wordline_base::{Divisor, Time};
 use wordline_flash::Geometry;
 
@@ -26,6 +26,8 @@ pub(super) struct Queue {
     die: u32,
     /// The die at whose room its operations wait; [`NONE`] if it is none.
     awaits: u32,
+    /// The row of its task and that die; [`NONE`] if it is none.
+    row: u32,
     /// True if it is among those that are looked at: it is not empty, and its writes do not just wait for others to fill their page.
     pub is_listed: bool,
 }
@@ -44,6 +46,15 @@ impl Default for Row {
     fn default() -> Self {
         Self { queues: Vec::new(), oldest: u64::MAX, lead: NONE }
     }
+}
+
+/// Dies of a word, a bit each.
+#[derive(Clone, Copy, Debug)]
+struct Dies {
+    /// Those that may have room.
+    open: u64,
+    /// Those that operations wait for, by task.
+    awaited: ByTask<u64>,
 }
 
 /// Operations at a die.
@@ -90,10 +101,8 @@ pub(super) struct Stage {
     /// How many these are.
     bound_count: u32,
     loads: Vec<Load>,
-    /// Dies that may have room, a bit each.
-    open: Vec<u64>,
-    /// Dies that operations wait for, a bit each, by task.
-    awaited: Vec<u64>,
+    /// Dies that may have room, and those that operations wait for.
+    dies: Vec<Dies>,
     /// By task, operations at all dies.
     pub outstanding: [u32; TASKS],
     /// Operations in the stage, by task.
@@ -131,7 +140,8 @@ impl Stage {
             };
             (0..CLASSES as u8).map(Class::numbered).map(move |class| {
                 let awaits = if holds >> class.index() & 1 == 1 { die } else { NONE };
-                Queue { class, place, fifo: Fifo::default(), first: 0, die, awaits, is_listed: false }
+                let row = if awaits == NONE { NONE } else { class.task().index() as u32 * dies + awaits };
+                Queue { class, place, fifo: Fifo::default(), first: 0, die, awaits, row, is_listed: false }
             })
         });
         Self {
@@ -146,8 +156,7 @@ impl Stage {
             bound_count: 0,
             bound: vec![Row::default(); TASKS * dies as usize],
             loads: vec![Load { open: true, ..Load::default() }; dies as usize],
-            open: vec![u64::MAX; dies.div_ceil(64) as usize],
-            awaited: vec![0; TASKS * dies.div_ceil(64) as usize],
+            dies: vec![Dies { open: u64::MAX, awaited: [0; TASKS] }; dies.div_ceil(64) as usize],
             outstanding: [0; TASKS],
             waiting: [0; TASKS],
             tasks: Tasks::default(),
@@ -202,55 +211,69 @@ impl Stage {
     }
 
     /// A queue is looked at from now on: its first operation is numbered.
+    #[inline(always)]
     pub fn fill(&mut self, at: usize) {
         let queue = &mut self.queues[at];
         queue.is_listed = true;
-        let Queue { class, first, awaits: die, .. } = *queue;
+        let Queue { class, first, awaits: die, row, .. } = *queue;
         if die == NONE {
             return self.roaming.push(at as u32);
         }
-        let row = self.row(class.task(), die);
-        let row = &mut self.bound[row];
+        let row = &mut self.bound[row as usize];
         row.queues.push(at as u32);
         if first < row.oldest {
             (row.oldest, row.lead) = (first, at as u32);
         }
         self.bound_count += 1;
-        self.note(class.task(), die);
+        self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
     }
 
     /// A queue has lost its last operation, or its writes wait for others to fill their page.
     pub fn drain(&mut self, at: usize) {
         let queue = &mut self.queues[at];
         queue.is_listed = false;
-        let Queue { class, awaits: die, .. } = *queue;
-        let row = self.row(class.task(), die);
-        let list = if die == NONE { &mut self.roaming } else { &mut self.bound[row].queues };
+        let Queue { class, awaits: die, row, .. } = *queue;
+        if die == NONE {
+            let found = self.roaming.iter().position(|&other| other as usize == at).expect("it was filled");
+            self.roaming.swap_remove(found);
+            return;
+        }
+        self.leave_row(at, row as usize, class.task(), die);
+        self.number(row as usize);
+    }
+
+    /// A queue leaves its row.
+    #[inline]
+    fn leave_row(&mut self, at: usize, row: usize, task: Task, die: u32) {
+        let list = &mut self.bound[row].queues;
         let found = list.iter().position(|&other| other as usize == at).expect("it was filled");
         list.swap_remove(found);
-        if die != NONE {
-            self.bound_count -= 1;
-            self.find_oldest(class.task(), die);
-            self.note(class.task(), die);
+        self.bound_count -= 1;
+        if list.is_empty() {
+            self.dies[die as usize / 64].awaited[task.index()] &= !(1 << (die % 64));
         }
     }
 
     /// An operation has come to a queue of a die, behind the others that wait there, if any; so a look may find it.
     #[inline]
     pub fn come(&mut self, at: usize) {
-        debug_assert!(self.tags.is_none(), "a device queue counts what waits");
-        let task = self.queues[at].class.task();
-        self.waiting[task.index()] += 1;
-        self.tasks = self.tasks.with(task);
-        if !self.queues[at].is_listed {
+        debug_assert!(
+            self.tags.is_none() && self.units_per_program.get() == 1,
+            "a device queue counts what waits, and has other rooms"
+        );
+        let Queue { class, die, is_listed, .. } = self.queues[at];
+        self.waiting[class.task().index()] += 1;
+        self.tasks = self.tasks.with(class.task());
+        if !is_listed {
             self.fill(at);
         }
-        self.wake(at);
+        // What waits at a die never lacks company.
+        self.dirty |= die == NONE || self.loads[die as usize].held < self.depth;
     }
 
     /// The first operation of a queue, which fills a page alone, is sent to its die; the next has the number given, the highest if there is
     /// none.
-    #[inline]
+    #[inline(always)]
     pub fn send_first(&mut self, at: usize, next: u64) {
         debug_assert!(
             self.tags.is_none() && self.units_per_program.get() == 1,
@@ -258,7 +281,7 @@ impl Stage {
         );
         let queue = &mut self.queues[at];
         queue.first = next;
-        let (class, die) = (queue.class, queue.die);
+        let (class, die, row) = (queue.class, queue.die, queue.row as usize);
         let (task, leads) = (class.task(), next != u64::MAX);
         queue.is_listed = leads;
         let waiting = &mut self.waiting[task.index()];
@@ -266,37 +289,56 @@ impl Stage {
         if *waiting == 0 {
             self.tasks = self.tasks.without(task);
         }
-        let row = self.row(task, die);
         if !leads {
-            let list = &mut self.bound[row].queues;
-            let found = list.iter().position(|&other| other as usize == at).expect("it was filled");
-            list.swap_remove(found);
-            self.bound_count -= 1;
-            if list.is_empty() {
-                self.note(task, die);
-            }
+            self.leave_row(at, row, task, die);
         }
         self.number(row);
-        self.loads[die as usize].waiting[class.index()] += 1;
-        self.shift(die, class, 1);
+        let load = &mut self.loads[die as usize];
+        load.waiting[class.index()] += 1;
+        load.all += 1;
+        load.held = load.all;
+        if load.held == self.depth {
+            load.open = false;
+            self.dies[die as usize / 64].open &= !(1 << (die % 64));
+        }
+        self.outstanding[task.index()] += 1;
+        self.balance += 1;
+    }
+
+    /// A command of one page ends at a die, where one unit fills a page.
+    #[inline(always)]
+    pub fn end_page(&mut self, die: u32, class: Class) {
+        debug_assert!(self.tags.is_none() && self.units_per_program.get() == 1, "no page lacks units");
+        let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
+        *task = task.checked_sub(1).expect("a task has what its dies have");
+        if load.all == self.depth {
+            load.open = true;
+            self.dies[die as usize / 64].open |= 1 << (die % 64);
+        }
+        load.all = load.all.checked_sub(1).expect("a die gives back what it has");
+        load.held = load.all;
+        self.balance -= 1;
+    }
+
+    /// An operation that waits at its die starts, and takes its own place.
+    #[inline(always)]
+    pub fn start_page(&mut self, die: u32, class: Class) {
+        debug_assert!(self.starting == 0, "it is alone in its command");
+        let waiting = &mut self.loads[die as usize].waiting[class.index()];
+        *waiting = waiting.checked_sub(1).expect("an operation leaves a die that it waits for");
     }
 
     /// Another operation of a queue is the first.
     pub fn first_changes(&mut self, at: usize, first: u64) {
         let queue = &mut self.queues[at];
         queue.first = first;
-        let Queue { class, awaits: die, .. } = *queue;
-        if die != NONE {
-            self.find_oldest(class.task(), die);
+        if queue.awaits != NONE {
+            let row = queue.row;
+            self.number(row as usize);
         }
     }
 
-    /// Finds the first of all operations of a task that wait for a die.
-    fn find_oldest(&mut self, task: Task, die: u32) {
-        self.number(self.row(task, die));
-    }
-
-    /// The same for a row.
+    /// Finds the first of all operations of a row.
     #[inline]
     fn number(&mut self, row: usize) {
         let row = &mut self.bound[row];
@@ -393,7 +435,19 @@ impl Stage {
     /// True if something of some tasks waits for a die that may have room.
     #[inline]
     pub fn offers_bound(&self, tasks: Tasks) -> bool {
-        tasks.iter().any(|task| self.open_for(task).any(|dies| dies != 0))
+        self.offered(tasks) != Tasks::default()
+    }
+
+    /// Of some tasks those of which something waits for a die that may have room.
+    #[inline]
+    pub fn offered(&self, tasks: Tasks) -> Tasks {
+        let (mut left, mut offered) = (tasks, Tasks::default());
+        while let Some(task) = left.pop() {
+            if self.dies.iter().any(|dies| dies.open & dies.awaited[task.index()] != 0) {
+                offered = offered.with(task);
+            }
+        }
+        offered
     }
 
     /// The queue of some tasks whose operations wait for a die that may have room: none, one, or several.
@@ -413,6 +467,18 @@ impl Stage {
             }
         }
         offer
+    }
+
+    /// The row of the only of some tasks that waits, and the only die that may have room for it; none if there are several of either, or no
+    /// such task.
+    #[inline(always)]
+    pub fn only_offer(&self, tasks: Tasks) -> Option<(&Row, u32)> {
+        let mut others = tasks;
+        let task = others.pop()?;
+        let [dies] = self.dies.as_slice() else { return None };
+        let open = dies.open & dies.awaited[task.index()];
+        let die = open.trailing_zeros();
+        (others == Tasks::default() && open.is_power_of_two()).then(|| (self.row_at(task, die), die))
     }
 
     /// True if nothing of a device queue out of order can go: no read waits for a die that may have room, and no write for a page.
@@ -496,14 +562,22 @@ impl Stage {
     }
 
     /// Operations of a class wait for a die from now on, or, if negative, no longer.
+    #[inline(always)]
     pub fn count_waiting(&mut self, die: u32, class: Class, change: i32) {
+        if class.is_write() {
+            return self.count_units(die, class, change);
+        }
+        let waiting = &mut self.loads[die as usize].waiting[class.index()];
+        *waiting = waiting.checked_add_signed(change).expect("an operation leaves a die that it waits for");
+        self.shift(die, class, change);
+    }
+
+    /// The same of units of writes.
+    fn count_units(&mut self, die: u32, class: Class, change: i32) {
         let waiting = &mut self.loads[die as usize].waiting[class.index()];
         let before = *waiting;
         let after = before.checked_add_signed(change).expect("an operation leaves a die that it waits for");
         *waiting = after;
-        if !class.is_write() {
-            return self.shift(die, class, change);
-        }
         let (programs, partial) = self.grown(before, after, change);
         if programs == 0 && partial == 0 {
             return;
@@ -550,7 +624,7 @@ impl Stage {
         self.shift(die, class, change);
     }
 
-    #[inline]
+    #[inline(always)]
     fn shift(&mut self, die: u32, class: Class, change: i32) {
         let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
         load.all = load.all.checked_add_signed(change).expect("a die gives back what it has");
@@ -560,14 +634,11 @@ impl Stage {
         }
         load.held = load.all;
         self.balance += change;
-        let open = load.held < self.depth || load.partial > 0;
-        if load.open != open {
-            load.open = open;
-            set(&mut self.open, die, open);
-        }
+        self.open_if(die, true);
     }
 
     /// Counts what a die has of a device queue, of which only some classes are held.
+    #[inline(never)]
     fn shift_held(&mut self, die: u32, class: Class, change: i32) {
         if self.holds(class) {
             let load = &mut self.loads[die as usize];
@@ -598,22 +669,15 @@ impl Stage {
         self.open_if(die, self.tags.as_ref().is_none_or(|tags| tags.is_free(die)));
     }
 
-    /// The same, if it is known whether its package is free.
+    /// The same of any die, if it is known whether its package is free.
     #[inline]
     fn open_if(&mut self, die: u32, free: bool) {
         let load = &mut self.loads[die as usize];
         let open = (load.held < self.depth && free) || load.partial > 0;
         if load.open != open {
             load.open = open;
-            set(&mut self.open, die, open);
+            self.dies[die as usize / 64].open ^= 1 << (die % 64);
         }
-    }
-
-    /// Notes whether operations of a task wait for a die.
-    fn note(&mut self, task: Task, die: u32) {
-        let waits = !self.bound[self.row(task, die)].queues.is_empty();
-        let words = self.open.len();
-        set(&mut self.awaited[task.index() * words..][..words], die, waits);
     }
 
     /// Lists the queues of some tasks that are not empty, and whose die, if they have one, may have room.
@@ -649,9 +713,7 @@ impl Stage {
     /// Dies that may have room, and that operations of a task wait for, a bit each.
     #[inline]
     pub fn open_for(&self, task: Task) -> impl Iterator<Item = u64> + '_ {
-        let words = self.open.len();
-        let awaited = &self.awaited[task.index() * words..][..words];
-        awaited.iter().zip(&self.open).map(|(awaited, open)| awaited & open)
+        self.dies.iter().map(move |dies| dies.open & dies.awaited[task.index()])
     }
 
     /// Queues that are listed of a task and a die.
@@ -671,11 +733,4 @@ impl Stage {
     pub fn list_all(&self, into: &mut Vec<u32>) {
         into.extend(self.roaming.iter().chain(self.bound.iter().flat_map(|row| &row.queues)));
     }
-}
-
-/// Sets the bit of a die.
-#[inline]
-fn set(bits: &mut [u64], die: u32, on: bool) {
-    let (word, bit) = (die as usize / 64, die % 64);
-    bits[word] = bits[word] & !(1 << bit) | u64::from(on) << bit;
 }

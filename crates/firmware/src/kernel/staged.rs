@@ -121,7 +121,7 @@ impl Kernel {
     ///
     /// # Errors
     /// When a rule is broken.
-    #[inline]
+    #[inline(always)]
     pub(super) fn send_straight(&mut self, read: Straight, queue: &mut EventQueue) -> Result<Gone, Fault> {
         let Straight { slot, class, sequence, block, plane, die } = read;
         self.slab.get_mut(slot).ready = self.now;
@@ -139,11 +139,12 @@ impl Kernel {
             return Ok(Gone::ToDie);
         }
         stage.settle_before_start();
+        stage.count_start(die, class, 1);
         let op = self.slab.get_mut(slot);
         op.next = NONE;
         let (source, bytes) = (op.source, op.bytes);
         let page = self.page_address(plane, block, self.page_of(source));
-        let others_came = self.start_one_read(die, slot, (page, bytes), class, queue)?;
+        let others_came = self.start_counted_read(die, slot, (page, bytes), class, queue)?;
         Ok(if others_came { Gone::AmongOthers } else { Gone::ToDie })
     }
 
@@ -168,10 +169,21 @@ impl Kernel {
         if stage.load(die) > 0 && !self.dies[die as usize].busy {
             return Ok(false);
         }
+        let has_room = stage.has_room(die, Class::HOST_READ);
         self.sequence += 1;
         let (class, sequence) = (Class::HOST_READ, self.sequence);
         let op = FlashOp { ready: now, sequence, unit, source, owner: request, bytes, ..FlashOp::default() };
         let slot = self.slab.insert(op);
+        if !has_room {
+            // Until its die has room, there is nothing more to do than before.
+            if self.by_stage_in_pages {
+                self.stage_page(slot, class, Constraint::Plane(plane));
+            } else {
+                self.put_on_stage(slot, class, Constraint::Plane(plane), false);
+            }
+            debug_assert!(self.is_settled(), "something else is left to do");
+            return Ok(true);
+        }
         let gone = self.send_straight(Straight { slot, class, sequence, block, plane, die }, queue)?;
         if gone == Gone::AmongOthers && !self.is_settled() {
             self.pump_by_stage(queue)?;
@@ -179,10 +191,10 @@ impl Kernel {
         Ok(true)
     }
 
-    /// Sends a read of one page to its idle die, as [`Kernel::add_read`] and [`Kernel::start`] would, without a command that is put
-    /// together; true if other operations may have come meanwhile.
+    /// Sends a read of one page to its idle die, where it has its place, as [`Kernel::add_read`] and [`Kernel::start`] would, without a command
+    /// that is put together; true if other operations may have come meanwhile.
     #[inline(always)]
-    fn start_one_read(
+    fn start_counted_read(
         &mut self,
         die: u32,
         slot: u32,
@@ -193,7 +205,7 @@ impl Kernel {
         if self.shadow.is_some() && (class == Class::HOST_READ || self.slab.get(slot).role == Role::Map) {
             self.check_shadow(slot)?;
         }
-        self.take_for_reads(die, class, 1);
+        self.take_for_reads(die, class);
         let state = &mut self.dies[die as usize];
         (state.pages[0], state.count) = (slot, 1);
         let asked = self.read_limit < u32::MAX && self.watch_read(die, page, bytes);
@@ -207,19 +219,19 @@ impl Kernel {
     #[inline]
     fn start_reads(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
         let pages = self.command.planes();
-        self.take_for_reads(die, class, pages as i32);
+        if let Some(stage) = &mut self.stage {
+            stage.count_start(die, class, pages as i32);
+        }
+        self.take_for_reads(die, class);
         let asked = self.read_limit < u32::MAX && self.watch_reads(die);
         self.count_direct(class, pages as u64);
         self.flash.begin(self.now, die, &self.command, queue)?;
         Ok(asked)
     }
 
-    /// An idle die is to read so many pages for a class.
+    /// An idle die is to read for a class.
     #[inline(always)]
-    fn take_for_reads(&mut self, die: u32, class: Class, pages: i32) {
-        if let Some(stage) = &mut self.stage {
-            stage.count_start(die, class, pages);
-        }
+    fn take_for_reads(&mut self, die: u32, class: Class) {
         self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
         self.busy += 1;
         self.dies[die as usize].begin(class, self.now);
@@ -325,14 +337,17 @@ impl Kernel {
         let page = self.page_of(source);
         let joined =
             others != 0 && self.pack.window() > 0 && self.join_straight(die, slot, (owner, page), class, others)?;
-        if let Some(stage) = &mut self.stage {
-            stage.starting += if joined { self.command.planes() as u32 } else { 1 };
-        }
         if joined {
+            if let Some(stage) = &mut self.stage {
+                stage.starting += self.command.planes() as u32;
+            }
             return self.start_reads(die, class, queue);
         }
+        if let Some(stage) = &mut self.stage {
+            stage.start_page(die, class);
+        }
         let page = self.page_address(plane, self.units_per_block.quotient(source), page);
-        self.start_one_read(die, slot, (page, bytes), class, queue)
+        self.start_counted_read(die, slot, (page, bytes), class, queue)
     }
 
     /// True if nobody waits in the stage for what has ended; false if the dispatch policy has to look.

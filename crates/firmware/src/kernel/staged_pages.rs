@@ -66,7 +66,7 @@ impl Kernel {
         let collector_end = state.collector_end;
         self.leave_die(die, class);
         if let Some(stage) = &mut self.stage {
-            stage.count_running(die, class, -1);
+            stage.end_page(die, class);
         }
         match class {
             Class::HOST_READ => {
@@ -148,10 +148,11 @@ impl Kernel {
         if !self.is_calm() {
             return self.run(queue);
         }
-        if self.stage.as_ref().is_some_and(|stage| stage.is_due()) {
-            self.look_for_pages();
-            self.dispatch_marked(queue)?;
+        if self.stage.as_ref().is_none_or(|stage| !stage.is_due()) || self.look_for_pages() {
+            debug_assert!(self.is_settled(), "something else is left to do");
+            return Ok(());
         }
+        self.dispatch_marked(queue)?;
         if self.is_settled() {
             return Ok(());
         }
@@ -210,8 +211,7 @@ impl Kernel {
         if begins {
             // It takes its own place at the die.
             if let Some(stage) = &mut self.stage {
-                stage.starting += 1;
-                stage.count_start(die, class, 1);
+                stage.start_page(die, class);
             }
         }
         Ok(begins)

@@ -116,25 +116,36 @@ impl Dispatch for Debit {
                 found = found.with(task);
             }
         }
-        let mut others = found;
+        self.chooses(found, view.outstanding).map(|task| oldest[task.index()].1)
+    }
+
+    fn next_of(&mut self, tasks: Tasks, _numbers: &ByTask<u64>, outstanding: &ByTask<u32>) -> Option<Task> {
+        self.chooses(tasks, outstanding)
+    }
+}
+
+impl Debit {
+    /// The task whose operation goes, of those given, which are below their limits.
+    fn chooses(&mut self, tasks: Tasks, outstanding: &ByTask<u32>) -> Option<Task> {
+        let mut others = tasks;
         let first = others.pop()?;
         if others == Tasks::default() {
             // Nobody competes with it.
-            return Some(oldest[first.index()].1);
+            return Some(first);
         }
         let mut chances = [0; TASKS];
-        let (mut left, mut all) = (found, 0);
+        let (mut left, mut all) = (tasks, 0);
         while let Some(task) = left.pop() {
             let limit = u64::from(self.limits[task.index()]);
-            let chance = ((limit - u64::from(view.outstanding[task.index()])) << 32) / limit;
+            let chance = ((limit - u64::from(outstanding[task.index()])) << 32) / limit;
             chances[task.index()] = chance;
             all += chance;
         }
-        let mut drawn = self.random.below(all);
-        while let Some(task) = found.pop() {
+        let (mut left, mut drawn) = (tasks, self.random.below(all));
+        while let Some(task) = left.pop() {
             let own = chances[task.index()];
             if drawn < own {
-                return Some(oldest[task.index()].1);
+                return Some(task);
             }
             drawn -= own;
         }

@@ -6,7 +6,7 @@
 
 use crate::policies;
 use crate::policy::Trouble;
-use crate::task::{ByTask, Class, Tasks};
+use crate::task::{ByTask, Class, Task, Tasks};
 use crate::ConfigError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -152,6 +152,12 @@ pub trait Dispatch {
         self.eligible(Tasks::default().with(task), outstanding).has(task)
             && self.next(&StageView { staged, dues: &[], outstanding, times }).is_some()
     }
+    /// Of several tasks that are eligible the one whose operation goes, if any may: as [`Self::next`] says of the oldest operation of each,
+    /// with its number in the order of becoming ready. An eligible task that has no other beside it goes. Only policies that see no more
+    /// than these operations are asked.
+    fn next_of(&mut self, tasks: Tasks, numbers: &ByTask<u64>, _outstanding: &ByTask<u32>) -> Option<Task> {
+        tasks.iter().min_by_key(|task| numbers[task.index()])
+    }
     /// What [`Self::next`] has to see.
     fn sees(&self) -> Sight {
         Sight::Open
@@ -225,6 +231,7 @@ policies! {
         fn depth(self: &Self) -> Option<u32>;
         fn next(self: &mut Self, view: &StageView<'_>) -> Option<usize>;
         fn wants(self: &mut Self, only: &Staged, outstanding: &ByTask<u32>, times: &[Time; 3]) -> bool;
+        fn next_of(self: &mut Self, tasks: Tasks, numbers: &ByTask<u64>, outstanding: &ByTask<u32>) -> Option<Task>;
         fn sees(self: &Self) -> Sight;
         fn eligible(self: &Self, tasks: Tasks, outstanding: &ByTask<u32>) -> Tasks;
         fn takes_shares(self: &Self) -> bool;

@@ -9,7 +9,7 @@
 
 use super::{Dispatch, Sight, StageView};
 use crate::policy::{About, Build};
-use crate::task::{ByTask, Task, TASKS};
+use crate::task::{ByTask, Task, Tasks, TASKS};
 use crate::ConfigError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,10 @@ impl Dispatch for Priority {
     fn next(&mut self, view: &StageView<'_>) -> Option<usize> {
         let goes = view.staged.iter().enumerate().filter(|(_, staged)| staged.die.is_some());
         goes.min_by_key(|(_, staged)| (self.ranks[staged.class.task().index()], staged.sequence)).map(|(at, _)| at)
+    }
+
+    fn next_of(&mut self, tasks: Tasks, numbers: &ByTask<u64>, _outstanding: &ByTask<u32>) -> Option<Task> {
+        tasks.iter().min_by_key(|task| (self.ranks[task.index()], numbers[task.index()]))
     }
 }
 
