@@ -6,7 +6,8 @@
 //! map units lie is always known in memory (second level). The task that needs a map unit reads it, and writes the one
 //! that leaves for it.
 //! Simplified: an entry that changes while its map unit is not in memory is kept beside the cache until that has been
-//! read, so that no write waits for the table after it has its page. Programs of the table gather until they fill a page.
+//! read, so that no write waits for the table after it has its page. Programs of the table gather until they fill a page. A map unit
+//! that left with changes can be used until its write has a page: the size of the cache does not bound those on their way out.
 
 use super::{page, Evicted, Mapping};
 use crate::policy::{About, Build};
@@ -18,8 +19,8 @@ use wordline_base::prefetch;
 pub(crate) const ABOUT: About = About {
     summary: "page mapping whose table lies in flash: memory holds the map units (of unit_kib) that were used last",
     source: "kim18 4.2; DFTL (Gupta et al., ASPLOS 2009)",
-    note: "a changed entry waits beside the cache until its map unit has been read; the second level takes no memory of \
-           the cache",
+    note: "a changed entry waits beside the cache until its map unit has been read, and a changed map unit until its write has a page; \
+           the second level takes no memory of the cache",
 };
 
 /// Bytes of an entry of the mapping table: as many as a place has.
