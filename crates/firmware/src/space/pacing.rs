@@ -171,10 +171,10 @@ mod tests {
     const PAGE: u32 = 4;
     const BLOCK: u32 = 16;
 
-    /// A plane of 20 blocks of four pages, of which fewer than three are free: GC starts below three.
-    fn short_of_blocks(pacing: bool) -> (Space, Blocks) {
-        let geometry = Geometry::new(&GeometryConfig {
-            channels: 1,
+    /// So many dies of one plane of 20 blocks of four pages, each on a channel of its own.
+    fn dies(count: u32) -> Geometry {
+        Geometry::new(&GeometryConfig {
+            channels: count,
             packages_per_channel: 1,
             gang: 1,
             dies_per_package: 1,
@@ -185,7 +185,25 @@ mod tests {
             pages_per_program: 1,
             slc_pages_per_block: None,
         })
-        .unwrap();
+        .unwrap()
+    }
+
+    /// The sizes of their blocks, all in one domain.
+    fn sizes(planes: u32) -> crate::blocks::Sizes {
+        crate::blocks::Sizes {
+            planes,
+            planes_per_domain: planes,
+            blocks_per_plane: 20,
+            programs_per_block: 4,
+            units_per_program: PAGE,
+            units_per_page: PAGE,
+            slc_programs: 1,
+        }
+    }
+
+    /// A plane of 20 blocks of four pages, of which fewer than three are free: GC starts below three.
+    fn short_of_blocks(pacing: bool) -> (Space, Blocks) {
+        let geometry = dies(1);
         let mut config = FirmwareConfig {
             capacity: CapacityConfig { raw_over_logical: 3.0, ..CapacityConfig::default() },
             ..FirmwareConfig::default()
@@ -195,16 +213,7 @@ mod tests {
         (options.start_blocks, options.pacing) = (Some(3), pacing);
         let plan = config.plan(&geometry).unwrap();
         let build = config.build(&geometry, PAGE, 1);
-        let sizes = crate::blocks::Sizes {
-            planes: 1,
-            planes_per_domain: 1,
-            blocks_per_plane: 20,
-            programs_per_block: 4,
-            units_per_program: PAGE,
-            units_per_page: PAGE,
-            slc_programs: 1,
-        };
-        let mut blocks = Blocks::new(sizes, true, &mut config.free_block.build(&build).unwrap());
+        let mut blocks = Blocks::new(sizes(1), true, &mut config.free_block.build(&build).unwrap());
         (0..18).for_each(|_| assert!(blocks.open(0, false, false).is_some()));
         (Space::new(1, &plan), blocks)
     }
@@ -415,19 +424,7 @@ mod tests {
     /// Two dies of one plane whose blocks of four pages form superblocks of eight pages; two of them are free, and pacing begins below
     /// two of them and a page for each block.
     fn short_of_superblocks() -> (Space, Blocks) {
-        let geometry = Geometry::new(&GeometryConfig {
-            channels: 2,
-            packages_per_channel: 1,
-            gang: 1,
-            dies_per_package: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 20,
-            pages_per_block: 4,
-            page_kib: 16,
-            pages_per_program: 1,
-            slc_pages_per_block: None,
-        })
-        .unwrap();
+        let geometry = dies(2);
         let section = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
         let config: FirmwareConfig = serde_json::from_value(section(
             r#"{
@@ -441,16 +438,7 @@ mod tests {
         .unwrap();
         let plan = config.plan(&geometry).unwrap();
         let build = config.build(&geometry, PAGE, 1);
-        let sizes = crate::blocks::Sizes {
-            planes: 2,
-            planes_per_domain: 2,
-            blocks_per_plane: 20,
-            programs_per_block: 4,
-            units_per_program: PAGE,
-            units_per_page: PAGE,
-            slc_programs: 1,
-        };
-        let mut blocks = Blocks::new(sizes, true, &mut config.free_block.build(&build).unwrap());
+        let mut blocks = Blocks::new(sizes(2), true, &mut config.free_block.build(&build).unwrap());
         blocks.form_superblocks(plan.stripe.unwrap(), &geometry);
         (0..18).for_each(|_| assert!(blocks.open_superblock(0, false, false).is_some()));
         let space = Space::new(2, &plan);
