@@ -187,6 +187,9 @@ impl Kernel {
         if let Some(domain) = self.blocks.miscounts_erases() {
             return Err(Fault::books(format!("the erases of domain {domain} are not those of its blocks")));
         }
+        if self.space.miscounts_host_room(&self.blocks) {
+            return Err(Fault::books("the pages left to the host are not those of its open superblocks".into()));
+        }
         self.audit_books()
     }
 

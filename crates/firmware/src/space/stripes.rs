@@ -274,6 +274,12 @@ impl Space {
         room
     }
 
+    /// True if what is counted as left for the host in superblocks is not what they have left.
+    pub fn miscounts_host_room(&self, blocks: &Blocks) -> bool {
+        let stripes = self.stripes.as_ref();
+        stripes.is_some_and(|stripes| stripes.host_room != self.room_in_stripes(blocks, Stream::Host))
+    }
+
     /// Counts what is left for the host in superblocks that were taken over.
     pub(super) fn count_host_room(&mut self, blocks: &Blocks) {
         let room = self.room_in_stripes(blocks, Stream::Host);
