@@ -135,8 +135,9 @@ impl Kernel {
         let mut best = None;
         for &at in &row.queues {
             let queue = stage.queue(at as usize);
-            if queue.first < before && self.goes_from(stage, queue, die) {
-                before = queue.first;
+            let number = queue.fifo.oldest(&self.slab);
+            if number < before && self.goes_from(stage, queue, die) {
+                before = number;
                 best = Some((at, before));
             }
         }

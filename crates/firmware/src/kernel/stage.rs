@@ -25,8 +25,6 @@ pub(super) struct Queue {
     pub class: Class,
     pub place: Constraint,
     pub fifo: Fifo,
-    /// Number of its first operation in the order of becoming ready.
-    pub first: u64,
     /// The die of its place; [`NONE`] if it is none.
     die: u32,
     /// The die at whose room its operations wait; [`NONE`] if it is none.
@@ -121,7 +119,7 @@ impl Stage {
             (0..CLASSES as u8).map(Class::numbered).map(move |class| {
                 let awaits = if holds >> class.index() & 1 == 1 { die } else { NONE };
                 let row = if awaits == NONE { NONE } else { class.task().index() as u32 * dies + awaits };
-                Queue { class, place, fifo: Fifo::default(), first: 0, die, awaits, row, is_listed: false }
+                Queue { class, place, fifo: Fifo::default(), die, awaits, row, is_listed: false }
             })
         });
         Self {
@@ -216,7 +214,6 @@ impl Stage {
             "it counts as one that waits at its die"
         );
         let queue = &mut self.queues[at];
-        queue.first = next;
         let (class, die, row) = (queue.class, queue.die, queue.row as usize);
         let (task, leads) = (class.task(), next != u64::MAX);
         queue.is_listed = leads;
@@ -225,10 +222,11 @@ impl Stage {
         if *waiting == 0 {
             self.tasks = self.tasks.without(task);
         }
-        if !leads {
+        if leads {
+            self.bound[row].renumber(at, next);
+        } else {
             self.leave_row(at, row, task, die);
         }
-        self.number(row);
         let load = &mut self.loads[die as usize];
         load.waiting[class.index()] += 1;
         load.all += 1;

@@ -122,9 +122,6 @@ impl Kernel {
         let at = stage.at(class, place);
         let queue = stage.queue_mut(at);
         queue.fifo.push(&mut self.slab, slot);
-        if queue.fifo.head == slot {
-            queue.first = queue.fifo.oldest(&self.slab);
-        }
         stage.come(at);
     }
 

@@ -9,6 +9,8 @@ use crate::task::{ByTask, Class, Task, Tasks, CLASSES};
 #[derive(Clone, Debug)]
 pub(in crate::kernel) struct Row {
     pub queues: Vec<u32>,
+    /// Number of the first operation of each, in the order of becoming ready.
+    numbers: Vec<u64>,
     /// Number of the first operation of all in the order of becoming ready; the highest if there is none.
     pub oldest: u64,
     /// The queue of that operation.
@@ -17,7 +19,52 @@ pub(in crate::kernel) struct Row {
 
 impl Default for Row {
     fn default() -> Self {
-        Self { queues: Vec::new(), oldest: u64::MAX, lead: NONE }
+        Self { queues: Vec::new(), numbers: Vec::new(), oldest: u64::MAX, lead: NONE }
+    }
+}
+
+impl Row {
+    /// A queue joins those that are listed.
+    #[inline]
+    fn add(&mut self, at: usize, number: u64) {
+        self.queues.push(at as u32);
+        self.numbers.push(number);
+        if number < self.oldest {
+            (self.oldest, self.lead) = (number, at as u32);
+        }
+    }
+
+    /// A queue leaves them.
+    #[inline]
+    fn remove(&mut self, at: usize) {
+        let found = self.position(at);
+        self.queues.swap_remove(found);
+        self.numbers.swap_remove(found);
+        self.find_oldest();
+    }
+
+    /// Another operation of a queue is its first.
+    #[inline]
+    pub(super) fn renumber(&mut self, at: usize, number: u64) {
+        let found = self.position(at);
+        self.numbers[found] = number;
+        self.find_oldest();
+    }
+
+    #[inline]
+    fn position(&self, at: usize) -> usize {
+        self.queues.iter().position(|&other| other as usize == at).expect("it was filled")
+    }
+
+    /// Finds the first of all operations.
+    #[inline]
+    fn find_oldest(&mut self) {
+        (self.oldest, self.lead) = (u64::MAX, NONE);
+        for (&at, &number) in self.queues.iter().zip(&self.numbers) {
+            if number < self.oldest {
+                (self.oldest, self.lead) = (number, at);
+            }
+        }
     }
 }
 
@@ -31,20 +78,16 @@ pub(super) struct Dies {
 }
 
 impl Stage {
-    /// A queue is looked at from now on: its first operation is numbered.
+    /// A queue is looked at from now on.
     #[inline(always)]
     pub fn fill(&mut self, at: usize) {
         let queue = &mut self.queues[at];
         queue.is_listed = true;
-        let Queue { class, first, awaits: die, row, .. } = *queue;
+        let Queue { class, fifo, awaits: die, row, .. } = *queue;
         if die == NONE {
             return self.roaming.push(at as u32);
         }
-        let row = &mut self.bound[row as usize];
-        row.queues.push(at as u32);
-        if first < row.oldest {
-            (row.oldest, row.lead) = (first, at as u32);
-        }
+        self.bound[row as usize].add(at, fifo.number());
         self.bound_count += 1;
         self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
     }
@@ -60,41 +103,24 @@ impl Stage {
             return;
         }
         self.leave_row(at, row as usize, class.task(), die);
-        self.number(row as usize);
     }
 
     /// A queue leaves its row.
     #[inline]
     pub(super) fn leave_row(&mut self, at: usize, row: usize, task: Task, die: u32) {
-        let list = &mut self.bound[row].queues;
-        let found = list.iter().position(|&other| other as usize == at).expect("it was filled");
-        list.swap_remove(found);
+        let row = &mut self.bound[row];
+        row.remove(at);
         self.bound_count -= 1;
-        if list.is_empty() {
+        if row.queues.is_empty() {
             self.dies[die as usize / 64].awaited[task.index()] &= !(1 << (die % 64));
         }
     }
 
     /// Another operation of a queue is the first.
-    pub fn first_changes(&mut self, at: usize, first: u64) {
-        let queue = &mut self.queues[at];
-        queue.first = first;
-        if queue.awaits != NONE {
-            let row = queue.row;
-            self.number(row as usize);
-        }
-    }
-
-    /// Finds the first of all operations of a row.
-    #[inline]
-    pub(super) fn number(&mut self, row: usize) {
-        let row = &mut self.bound[row];
-        (row.oldest, row.lead) = (u64::MAX, NONE);
-        for &at in &row.queues {
-            let first = self.queues[at as usize].first;
-            if first < row.oldest {
-                (row.oldest, row.lead) = (first, at);
-            }
+    pub fn first_changes(&mut self, at: usize) {
+        let Queue { fifo, awaits, row, .. } = self.queues[at];
+        if awaits != NONE {
+            self.bound[row as usize].renumber(at, fifo.number());
         }
     }
 
@@ -208,8 +234,8 @@ impl Stage {
     /// The queue with the oldest operation of the host that waits for a die and is held; its operations have one class.
     #[inline]
     pub fn oldest_for_host(&self, die: u32) -> Option<u32> {
-        let queues = &self.bound[self.row(Task::HOST, die)].queues;
-        queues.iter().copied().min_by_key(|&at| self.queues[at as usize].first)
+        let lead = self.row_at(Task::HOST, die).lead;
+        (lead != NONE).then_some(lead)
     }
 
     /// Lists all queues that are not empty.
