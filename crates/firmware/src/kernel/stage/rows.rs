@@ -177,16 +177,23 @@ impl Stage {
         offer
     }
 
-    /// The row of the only of some tasks that waits, and the only die that may have room for it; none if there are several of either, or no
-    /// such task.
+    /// The only die that may have room for what some tasks have waiting; each of them has something that waits for a die that may have room.
+    /// None if there are several.
     #[inline(always)]
-    pub fn only_offer(&self, tasks: Tasks) -> Option<(&Row, u32)> {
-        let mut others = tasks;
-        let task = others.pop()?;
+    pub fn only_die(&self, tasks: Tasks) -> Option<u32> {
         let [dies] = self.dies.as_slice() else { return None };
-        let open = dies.open & dies.awaited[task.index()];
-        let die = open.trailing_zeros();
-        (others == Tasks::default() && open.is_power_of_two()).then(|| (self.row_at(task, die), die))
+        let (mut left, mut awaited) = (tasks, 0);
+        while let Some(task) = left.pop() {
+            awaited |= dies.awaited[task.index()];
+        }
+        let open = dies.open & awaited;
+        open.is_power_of_two().then_some(open.trailing_zeros())
+    }
+
+    /// True if a die may have room.
+    #[inline]
+    pub fn may_have_room(&self, die: u32) -> bool {
+        self.loads[die as usize].open
     }
 
     /// Lists the queues of some tasks that are not empty, and whose die, if they have one, may have room.
