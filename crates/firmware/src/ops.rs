@@ -210,6 +210,12 @@ impl Fifo {
         self.oldest
     }
 
+    /// The same where the operations are not at hand.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.oldest
+    }
+
     /// Another operation, or none, is the oldest.
     #[inline]
     fn lead(&mut self, slab: &Slab, op: u32) {

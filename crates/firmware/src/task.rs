@@ -87,6 +87,17 @@ impl Tasks {
         (first < u8::BITS as u8).then_some(Task(first))
     }
 
+    /// The task that is the only one of these; none if there are several, or none.
+    #[inline]
+    #[must_use]
+    pub const fn only(self) -> Option<Task> {
+        if self.0.is_power_of_two() {
+            Some(Task(self.0.trailing_zeros() as u8))
+        } else {
+            None
+        }
+    }
+
     /// These and another.
     #[must_use]
     pub const fn with(self, task: Task) -> Self {

@@ -93,10 +93,10 @@ impl Kernel {
                 bits &= bits - 1;
                 let package = tags.dies_per_package.quotient(die);
                 let Some(queue) = stage.oldest_for_host(die) else { continue };
-                let Queue { fifo, first, .. } = *stage.queue(queue as usize);
+                let Queue { fifo, .. } = *stage.queue(queue as usize);
                 let overdue = rules.bound <= self.now && self.slab.get(fifo.head).ready <= self.now - rules.bound;
                 let rank = self.dispatch.rank(&Addressed { conflict: tags.conflict(die), overdue });
-                let choice = Choice { rank, sequence: first, die, queue };
+                let choice = Choice { rank, sequence: fifo.oldest(&self.slab), die, queue };
                 // Dies of a package come one after the other.
                 match tags.clump.last_mut().filter(|_| package == last) {
                     Some(other) if choice.order() < other.order() => *other = choice,

@@ -16,6 +16,13 @@ struct Found {
     of: ByTask<(u32, u32)>,
 }
 
+/// What tasks could send to one die: the oldest operation of each, by its number and its queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rivals {
+    numbers: ByTask<u64>,
+    leads: ByTask<u32>,
+}
+
 impl Found {
     /// An operation of a task was sent to a die: what was found for others stays, unless it was for the same die. Gives the tasks for which
     /// another has to be found.
@@ -54,23 +61,52 @@ impl Kernel {
         self.dirty.is_empty() && !self.stalled
     }
 
-    /// Sends what the policy chooses, of tasks whose operations wait for dies that may have room: mostly one task has something for one die.
+    /// Sends what the policy chooses, of tasks whose operations wait for dies that may have room: mostly these wait for one die.
     #[inline(never)]
     fn send_pages(&mut self, mut offered: Tasks) {
         let Some(mut stage) = self.stage.take() else { return };
         while offered != Tasks::default() {
             let tasks = self.dispatch.eligible(offered, &stage.outstanding);
-            let only = stage.only_offer(tasks).map(|(row, die)| (row.lead as usize, die));
-            let Some((at, die)) = only.filter(|&(at, die)| self.goes_from(&stage, stage.queue(at), die)) else {
+            if tasks == Tasks::default() {
+                break;
+            }
+            let Some(die) = stage.only_die(tasks) else {
                 self.send_bound(&mut stage, tasks);
                 break;
             };
-            self.send_page(&mut stage, at, die);
+            let Some(rivals) = self.rivals(&stage, tasks, die) else {
+                self.send_bound(&mut stage, tasks);
+                break;
+            };
+            let chosen = match tasks.only() {
+                Some(task) => Some(task),
+                None => self.dispatch.next_of(tasks, &rivals.numbers, &stage.outstanding),
+            };
+            let Some(task) = chosen else { break };
+            self.send_page(&mut stage, rivals.leads[task.index()] as usize, die);
+            if !stage.may_have_room(die) {
+                // No other die had room for what waits.
+                break;
+            }
             offered = stage.offered(tasks.and(stage.tasks()));
         }
         stage.roams = false;
         stage.settle();
         self.stage = Some(stage);
+    }
+
+    /// The oldest operations of tasks that wait for a die with room, if the first of all can go of each.
+    #[inline(always)]
+    fn rivals(&mut self, stage: &Stage, tasks: Tasks, die: u32) -> Option<Rivals> {
+        let (mut rivals, mut left) = (Rivals::default(), tasks);
+        while let Some(task) = left.pop() {
+            let row = stage.row_at(task, die);
+            if !self.goes_from(stage, stage.queue(row.lead as usize), die) {
+                return None;
+            }
+            (rivals.numbers[task.index()], rivals.leads[task.index()]) = (row.oldest, row.lead);
+        }
+        Some(rivals)
     }
 
     /// As [`Kernel::send_oldest`] where no queue may send to several dies, and operations of some tasks may go if their die has room.
@@ -135,8 +171,9 @@ impl Kernel {
         let mut best = None;
         for &at in &row.queues {
             let queue = stage.queue(at as usize);
-            if queue.first < before && self.goes_from(stage, queue, die) {
-                before = queue.first;
+            let number = queue.fifo.oldest(&self.slab);
+            if number < before && self.goes_from(stage, queue, die) {
+                before = number;
                 best = Some((at, before));
             }
         }

@@ -67,9 +67,6 @@ impl Kernel {
             queue.fifo.push(&mut self.slab, slot);
         }
         let sequence = self.slab.get(slot).sequence;
-        if queue.fifo.head == slot {
-            queue.first = sequence;
-        }
         let Queue { fifo, is_listed, .. } = *queue;
         stage.count_staged(at, 1);
         let lonely = self.lists_late() && class.is_write() && !first && {
@@ -84,7 +81,7 @@ impl Kernel {
         if !is_listed {
             stage.fill(at);
         } else if first {
-            stage.first_changes(at, sequence);
+            stage.first_changes(at);
         }
         if stage.holds(class) {
             if let Some(tags) = &mut stage.tags {
@@ -261,9 +258,9 @@ impl Kernel {
         let (mut best, mut before) = (None, u64::MAX);
         let mut look = |at: u32, before: &mut u64| {
             let queue = stage.queue(at as usize);
-            if queue.first < *before {
+            if queue.fifo.oldest(&self.slab) < *before {
                 if let Some(head) = self.head(stage, queue).filter(|head| head.die.is_some()) {
-                    (best, *before) = (Some((head, at)), queue.first);
+                    (best, *before) = (Some((head, at)), head.sequence);
                 }
             }
         };
@@ -283,7 +280,7 @@ impl Kernel {
     /// equals the next in turn. None if it has to wait outside: for company, or for a page.
     #[inline]
     pub(super) fn head(&mut self, stage: &Stage, queue: &Queue) -> Option<Staged> {
-        let Queue { class, place, fifo, first, .. } = *queue;
+        let Queue { class, place, fifo, .. } = *queue;
         let room = |die: u32| stage.has_room(die, class).then_some(die);
         let die = match place {
             Constraint::Plane(plane) => {
@@ -295,7 +292,7 @@ impl Kernel {
             _ if !self.has_company(queue) => return None,
             place => self.least_loaded(stage, class, place)?,
         };
-        Some(Staged { class, sequence: first, die })
+        Some(Staged { class, sequence: fifo.oldest(&self.slab), die })
     }
 
     /// True if the operations of a queue of writes that may go to several dies wait for no company. Units with a wish fill whole
@@ -433,12 +430,10 @@ impl Kernel {
             stage.drain(at);
             return;
         }
-        let first = self.slab.get(fifo.head).sequence;
         if waits_for_others() {
-            stage.queue_mut(at).first = first;
             stage.drain(at);
         } else {
-            stage.first_changes(at, first);
+            stage.first_changes(at);
         }
     }
 

@@ -6,11 +6,16 @@
 //! Of a device queue (`tags`), only operations of some classes are held until their die has room; writes of the others
 //! wait here for a page alone.
 
+mod rows;
+
+pub(super) use rows::Row;
+
 use super::tags::TagQueue;
 use crate::ops::{Fifo, NONE};
 use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
-use crate::task::{ByTask, Class, Task, Tasks, CLASSES, TASKS};
+use crate::task::{Class, Task, Tasks, CLASSES, TASKS};
+use rows::Dies;
 use wordline_base::{Divisor, Time};
 use wordline_flash::Geometry;
 
@@ -20,8 +25,6 @@ pub(super) struct Queue {
     pub class: Class,
     pub place: Constraint,
     pub fifo: Fifo,
-    /// Number of its first operation in the order of becoming ready.
-    pub first: u64,
     /// The die of its place; [`NONE`] if it is none.
     die: u32,
     /// The die at whose room its operations wait; [`NONE`] if it is none.
@@ -30,31 +33,6 @@ pub(super) struct Queue {
     row: u32,
     /// True if it is among those that are looked at: it is not empty, and its writes do not just wait for others to fill their page.
     pub is_listed: bool,
-}
-
-/// Queues that are listed of a task and a die.
-#[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub queues: Vec<u32>,
-    /// Number of the first operation of all in the order of becoming ready; the highest if there is none.
-    pub oldest: u64,
-    /// The queue of that operation.
-    pub lead: u32,
-}
-
-impl Default for Row {
-    fn default() -> Self {
-        Self { queues: Vec::new(), oldest: u64::MAX, lead: NONE }
-    }
-}
-
-/// Dies of a word, a bit each.
-#[derive(Clone, Copy, Debug)]
-struct Dies {
-    /// Those that may have room.
-    open: u64,
-    /// Those that operations wait for, by task.
-    awaited: ByTask<u64>,
 }
 
 /// Operations at a die.
@@ -141,7 +119,7 @@ impl Stage {
             (0..CLASSES as u8).map(Class::numbered).map(move |class| {
                 let awaits = if holds >> class.index() & 1 == 1 { die } else { NONE };
                 let row = if awaits == NONE { NONE } else { class.task().index() as u32 * dies + awaits };
-                Queue { class, place, fifo: Fifo::default(), first: 0, die, awaits, row, is_listed: false }
+                Queue { class, place, fifo: Fifo::default(), die, awaits, row, is_listed: false }
             })
         });
         Self {
@@ -210,50 +188,6 @@ impl Stage {
         }
     }
 
-    /// A queue is looked at from now on: its first operation is numbered.
-    #[inline(always)]
-    pub fn fill(&mut self, at: usize) {
-        let queue = &mut self.queues[at];
-        queue.is_listed = true;
-        let Queue { class, first, awaits: die, row, .. } = *queue;
-        if die == NONE {
-            return self.roaming.push(at as u32);
-        }
-        let row = &mut self.bound[row as usize];
-        row.queues.push(at as u32);
-        if first < row.oldest {
-            (row.oldest, row.lead) = (first, at as u32);
-        }
-        self.bound_count += 1;
-        self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
-    }
-
-    /// A queue has lost its last operation, or its writes wait for others to fill their page.
-    pub fn drain(&mut self, at: usize) {
-        let queue = &mut self.queues[at];
-        queue.is_listed = false;
-        let Queue { class, awaits: die, row, .. } = *queue;
-        if die == NONE {
-            let found = self.roaming.iter().position(|&other| other as usize == at).expect("it was filled");
-            self.roaming.swap_remove(found);
-            return;
-        }
-        self.leave_row(at, row as usize, class.task(), die);
-        self.number(row as usize);
-    }
-
-    /// A queue leaves its row.
-    #[inline]
-    fn leave_row(&mut self, at: usize, row: usize, task: Task, die: u32) {
-        let list = &mut self.bound[row].queues;
-        let found = list.iter().position(|&other| other as usize == at).expect("it was filled");
-        list.swap_remove(found);
-        self.bound_count -= 1;
-        if list.is_empty() {
-            self.dies[die as usize / 64].awaited[task.index()] &= !(1 << (die % 64));
-        }
-    }
-
     /// An operation has come to a queue of a die, behind the others that wait there, if any; so a look may find it.
     #[inline]
     pub fn come(&mut self, at: usize) {
@@ -280,7 +214,6 @@ impl Stage {
             "it counts as one that waits at its die"
         );
         let queue = &mut self.queues[at];
-        queue.first = next;
         let (class, die, row) = (queue.class, queue.die, queue.row as usize);
         let (task, leads) = (class.task(), next != u64::MAX);
         queue.is_listed = leads;
@@ -289,10 +222,11 @@ impl Stage {
         if *waiting == 0 {
             self.tasks = self.tasks.without(task);
         }
-        if !leads {
+        if leads {
+            self.bound[row].renumber(at, next);
+        } else {
             self.leave_row(at, row, task, die);
         }
-        self.number(row);
         let load = &mut self.loads[die as usize];
         load.waiting[class.index()] += 1;
         load.all += 1;
@@ -326,51 +260,6 @@ impl Stage {
         debug_assert!(self.starting == 0, "it is alone in its command");
         let waiting = &mut self.loads[die as usize].waiting[class.index()];
         *waiting = waiting.checked_sub(1).expect("an operation leaves a die that it waits for");
-    }
-
-    /// Another operation of a queue is the first.
-    pub fn first_changes(&mut self, at: usize, first: u64) {
-        let queue = &mut self.queues[at];
-        queue.first = first;
-        if queue.awaits != NONE {
-            let row = queue.row;
-            self.number(row as usize);
-        }
-    }
-
-    /// Finds the first of all operations of a row.
-    #[inline]
-    fn number(&mut self, row: usize) {
-        let row = &mut self.bound[row];
-        (row.oldest, row.lead) = (u64::MAX, NONE);
-        for &at in &row.queues {
-            let first = self.queues[at as usize].first;
-            if first < row.oldest {
-                (row.oldest, row.lead) = (first, at);
-            }
-        }
-    }
-
-    /// Writes of a queue that waited for others to fill their page may go alone.
-    pub fn list_alone(&mut self, at: usize) {
-        if !self.queues[at].is_listed && self.queues[at].fifo.head != NONE {
-            self.fill(at);
-        }
-    }
-
-    /// The same for all queues of a class whose writes may go to several dies.
-    pub fn list_roaming_alone(&mut self, class: Class) {
-        (0..=self.channels as usize + self.loads.len())
-            .for_each(|place| self.list_alone(place * CLASSES + class.index()));
-    }
-
-    /// Queues that are listed of writes that may go to several dies, or that are not held.
-    pub fn roaming(&self) -> &[u32] {
-        &self.roaming
-    }
-
-    fn row(&self, task: Task, die: u32) -> usize {
-        task.index() * self.loads.len() + die as usize
     }
 
     /// Operations of a queue may go now, unless their die is full.
@@ -436,49 +325,6 @@ impl Stage {
     #[inline]
     pub fn offers_bound(&self, tasks: Tasks) -> bool {
         self.offered(tasks) != Tasks::default()
-    }
-
-    /// Of some tasks those of which something waits for a die that may have room.
-    #[inline]
-    pub fn offered(&self, tasks: Tasks) -> Tasks {
-        let (mut left, mut offered) = (tasks, Tasks::default());
-        while let Some(task) = left.pop() {
-            if self.dies.iter().any(|dies| dies.open & dies.awaited[task.index()] != 0) {
-                offered = offered.with(task);
-            }
-        }
-        offered
-    }
-
-    /// The queue of some tasks whose operations wait for a die that may have room: none, one, or several.
-    #[inline]
-    pub fn offer_of_bound(&self, tasks: Tasks) -> Offer {
-        let (mut offer, mut left) = (Offer::Nothing, tasks);
-        while let Some(task) = left.pop() {
-            for (word, bits) in (0..).zip(self.open_for(task)) {
-                if bits == 0 {
-                    continue;
-                }
-                let row = &self.row_at(task, word * 64 + bits.trailing_zeros()).queues;
-                if !bits.is_power_of_two() || row.len() > 1 || offer != Offer::Nothing {
-                    return Offer::Several;
-                }
-                offer = Offer::Queue(row[0]);
-            }
-        }
-        offer
-    }
-
-    /// The row of the only of some tasks that waits, and the only die that may have room for it; none if there are several of either, or no
-    /// such task.
-    #[inline(always)]
-    pub fn only_offer(&self, tasks: Tasks) -> Option<(&Row, u32)> {
-        let mut others = tasks;
-        let task = others.pop()?;
-        let [dies] = self.dies.as_slice() else { return None };
-        let open = dies.open & dies.awaited[task.index()];
-        let die = open.trailing_zeros();
-        (others == Tasks::default() && open.is_power_of_two()).then(|| (self.row_at(task, die), die))
     }
 
     /// True if nothing of a device queue out of order can go: no read waits for a die that may have room, and no write for a page.
@@ -678,59 +524,5 @@ impl Stage {
             load.open = open;
             self.dies[die as usize / 64].open ^= 1 << (die % 64);
         }
-    }
-
-    /// Lists the queues of some tasks that are not empty, and whose die, if they have one, may have room.
-    #[inline]
-    pub fn list(&self, tasks: Tasks, into: &mut Vec<u32>) {
-        into.extend(self.roaming.iter().filter(|&&at| tasks.has(self.queues[at as usize].class.task())));
-        for task in tasks.and(self.tasks).iter() {
-            for (word, mut bits) in (0..).zip(self.open_for(task)) {
-                while bits != 0 {
-                    let die = word * 64 + bits.trailing_zeros();
-                    into.extend(&self.row_at(task, die).queues);
-                    bits &= bits - 1;
-                }
-            }
-        }
-    }
-
-    /// Queues that are not empty of a task and a die that may have room, of each die whose first operation came before the one
-    /// that `look` has found last; it is given the queues of a die, and the number of that one.
-    #[inline]
-    pub fn look_at_older(&self, task: Task, mut before: u64, mut look: impl FnMut(&[u32], u64) -> u64) {
-        for (word, mut bits) in (0..).zip(self.open_for(task)) {
-            while bits != 0 {
-                let row = self.row_at(task, word * 64 + bits.trailing_zeros());
-                if row.oldest < before {
-                    before = look(&row.queues, before);
-                }
-                bits &= bits - 1;
-            }
-        }
-    }
-
-    /// Dies that may have room, and that operations of a task wait for, a bit each.
-    #[inline]
-    pub fn open_for(&self, task: Task) -> impl Iterator<Item = u64> + '_ {
-        self.dies.iter().map(move |dies| dies.open & dies.awaited[task.index()])
-    }
-
-    /// Queues that are listed of a task and a die.
-    #[inline]
-    pub fn row_at(&self, task: Task, die: u32) -> &Row {
-        &self.bound[self.row(task, die)]
-    }
-
-    /// The queue with the oldest operation of the host that waits for a die and is held; its operations have one class.
-    #[inline]
-    pub fn oldest_for_host(&self, die: u32) -> Option<u32> {
-        let queues = &self.bound[self.row(Task::HOST, die)].queues;
-        queues.iter().copied().min_by_key(|&at| self.queues[at as usize].first)
-    }
-
-    /// Lists all queues that are not empty.
-    pub fn list_all(&self, into: &mut Vec<u32>) {
-        into.extend(self.roaming.iter().chain(self.bound.iter().flat_map(|row| &row.queues)));
     }
 }

@@ -122,9 +122,6 @@ impl Kernel {
         let at = stage.at(class, place);
         let queue = stage.queue_mut(at);
         queue.fifo.push(&mut self.slab, slot);
-        if queue.fifo.head == slot {
-            queue.first = queue.fifo.oldest(&self.slab);
-        }
         stage.come(at);
     }
 
@@ -135,10 +132,43 @@ impl Kernel {
             if !self.has_nothing_sent(die) {
                 self.mark(die);
             }
+        } else if let Some((plane, others)) = self.next_read_sent(die) {
+            self.start_oldest_read(die, plane, Class::HOST_READ, others, queue)?;
         } else if !self.has_nothing_sent(die) {
             self.dispatch_sent(die, queue)?;
         }
+        if self.is_calm() && self.stage_is_empty() {
+            debug_assert!(self.is_settled(), "something else is left to do");
+            return Ok(());
+        }
         self.pump_pages(queue)
+    }
+
+    /// The plane of the oldest read of the host that was sent to a die, and the other planes that such reads wait for, as bits: if nothing
+    /// else waits there, and it reads its page as it is.
+    #[inline(always)]
+    fn next_read_sent(&self, die: u32) -> Option<(u32, u32)> {
+        let planes = self.dies[die as usize].waiting.only_host_reads()?;
+        if planes == 0 || self.shared_count > 0 {
+            return None;
+        }
+        let first = die * self.planes_per_die.get();
+        let at = if planes.is_power_of_two() { planes.trailing_zeros() } else { self.oldest_bit(first, planes.into()) };
+        self.leads_current(first + at, Class::HOST_READ).then_some((first + at, planes & !(1 << at)))
+    }
+
+    /// True if nothing waits in the stage, so that a look finds nothing: it is as after that.
+    #[inline(always)]
+    fn stage_is_empty(&mut self) -> bool {
+        let Some(stage) = self.stage.as_mut().filter(|stage| stage.has_nothing()) else { return false };
+        if self.now >= self.control_due {
+            return false;
+        }
+        if stage.is_due() {
+            stage.roams = false;
+            stage.settle();
+        }
+        true
     }
 
     /// As [`Kernel::pump`].
