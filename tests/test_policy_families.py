@@ -46,6 +46,8 @@ random_distribution = "zipf:1.2"
 MEMBERS = [
     ("placement", "static", "places.py", "collect.scope=plane"),
     ("placement", "least-busy", "places.py", "collect.scope=drive"),
+    ("placement", "in-turn", "places.py", "collect.scope=plane capacity.raw_over_logical=1.5"),
+    ("placement", "by-request", "places.py", "collect.scope=plane capacity.raw_over_logical=1.5"),
     ("arbiter", "first-come", "turns.py", ""),
     ("arbiter", "reads-first", "turns.py", ""),
     ("arbiter", "priority", "turns.py", "collect.pacing=false"),
@@ -60,6 +62,10 @@ MEMBERS = [
     ("dispatch", "paq", "queues.py", "pack.policy=planes dispatch.interleave=true dispatch.decision_us=2"),
     ("dispatch", "paq", "queues.py", "pack.policy=planes dispatch.clumps=false"),
     ("dispatch", "out-of-order", "queues.py", "pack.policy=planes dispatch.packing=true"),
+    ("dispatch", "fifo", "queues.py", ""),
+    ("dispatch", "in-order", "queues.py", "dispatch.wait_for_bus=false placement.policy=static collect.scope=plane"),
+    ("dispatch", "in-order", "queues.py", "dispatch.unit=die placement.policy=static collect.scope=plane"),
+    ("dispatch", "one-request", "queues.py", "dispatch.order=reads-first placement.policy=static collect.scope=plane"),
     ("mapping", "cached", "mapcache.py", "mapping.unit_kib=4 mapping.cache_kib=64"),
     ("refresh", "scrub", "upkeep.py", "refresh.start_reads=40 refresh.stop_reads=30"),
     ("wear", "static", "upkeep.py", "wear.start_cycles=3 wear.stop_cycles=2"),
@@ -103,6 +109,9 @@ def test_a_built_in_policy_in_python_does_the_very_same(
     def result(policy: str) -> dict[str, Any]:
         staged = "dispatch.policy=priority" if family not in ("dispatch", "shares") else ""
         more = (BUFFERED, staged) if buffered else ()
+        if buffered and name in ("by-request", "in-order", "one-request"):
+            # These do not go with a write buffer.
+            more = ("mapping.unit_kib=4", staged)
         sets = settings(needs, *more, f"{family}.policy={policy}")
         options = ("--policy", EXAMPLES / file, "--quiet", "--json", "-")
         return parsed(done(wordline("run", drive, load, *sets, *options)))
@@ -180,13 +189,117 @@ def test_a_placement_that_fills_a_plane_is_named(drive: Path, writes: Path) -> N
     ("sets", "words"),
     [
         ({"redundancy.policy": "superblock"}, "pages of a superblock are written in stripes"),
-        ({"mapping.policy": "block"}, "external policies place single pages"),
+        ({"mapping.policy": "block"}, "it places single pages"),
     ],
 )
 def test_a_placement_that_cannot_be_is_refused(drive: Path, sets: dict[str, object], words: str) -> None:
     odd = {"placement.policy": "odd", "collect.scope": "drive", "pack.policy": "none"}
     with pytest.raises(package.InputError, match=words):
         package.check(drive, {**odd, **sets}, policies=[placing(lambda _: None)])
+
+
+def test_a_pattern_goes_with_what_fixed_planes_go_with(drive: Path, partial: Path) -> None:
+    class Reversed(Placement):
+        name = "reversed"
+
+        def pattern(self) -> list[int]:
+            return list(range(self.drive.planes))[::-1]
+
+    raid = {"redundancy.policy": "ttflash", "redundancy.dies": 4, "pack.policy": "none"}
+    for more in [{}, {"mapping.policy": "block", "pack.policy": "none"}, raid]:
+        keys = {"collect.scope": "plane", **more}
+        if more is raid:
+            # Four planes in a row must lie in four dies.
+            keys = {**keys, "geometry.planes_per_die": 1, "capacity.raw_over_logical": 1.6}
+        result = package.run(drive, partial, {"placement.policy": "reversed", **keys}, policies=[Reversed])
+        assert result["requests"] == 20_000
+        # The built-in order that visits planes first is the same, from the first plane on.
+        built_in = package.run(drive, partial, {"placement.policy": "static", "placement.order": "PDWC", **keys})
+        assert built_in["outcome"] != result["outcome"]
+    aged = package.Drive(drive, {"placement.policy": "reversed", "collect.scope": "plane"}, policies=[Reversed])
+    with pytest.raises(package.InputError, match="made with the same order"):
+        aged.fork({"placement.policy": "static"})
+
+
+def test_a_placement_sees_requests(drive: Path, partial: Path) -> None:
+    begun: list[int] = []
+    placed: list[int | None] = []
+
+    class Looker(Placement):
+        name = "looker"
+
+        def begins(self, request: int) -> None:
+            begun.append(request)
+
+        def place_for(self, page: int, request: int | None) -> Place:
+            assert request is None or request in begun[-64:]
+            placed.append(request)
+            return None
+
+    result = package.run(drive, partial, {"placement.policy": "looker"}, policies=[Looker])
+    assert len(begun) == result["by_op"]["write"]["requests"]
+    # A write that had to wait for another one of its page may be placed once more.
+    ours = [request for request in placed if request is not None]
+    assert set(ours) == set(begun)
+    assert len(begun) <= len(ours) < 1.01 * len(begun)
+    # Numbers are used again: no more than requests at a time.
+    assert len(set(begun)) <= 16
+    assert None in placed, "the drive was filled"
+
+
+def test_a_placement_is_told_of_full_planes(drive: Path, writes: Path) -> None:
+    told: list[int] = []
+
+    class First(Placement):
+        name = "first"
+
+        def __init__(self) -> None:
+            self.plane = 0
+
+        def place(self, page: int) -> Place:
+            return self.plane
+
+        def passed_over(self) -> None:
+            told.append(self.plane)
+            self.plane = (self.plane + 1) % self.drive.planes
+
+    keys = {"placement.policy": "first", "collect.scope": "plane", "capacity.raw_over_logical": 1.6}
+    result = package.run(drive, writes, keys, policies=[First])
+    assert result["requests"] == 40_000
+    # Each plane was filled before the next was asked for.
+    assert told[:15] == list(range(15))
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"pattern": lambda _: [0, 1]}, "its pattern has 2 entries; it must have each of the planes 0 to 15 once"),
+        ({"pattern": lambda _: [0] * 16}, "its pattern has 16 entries; it must have each of the planes 0 to 15 once"),
+        ({"pattern": lambda _: [*range(15), 16]}, "it must have each of the planes 0 to 15 once"),
+        ({"pattern": lambda _: [-1]}, "its method 'pattern' is of no use: it answered \\[-1\\]"),
+        ({"pattern": lambda _: [0], "place": lambda _: 0}, "it has 'pattern' and 'place': one of them must decide"),
+        ({"place": lambda _: 0, "place_for": lambda _: 0}, "it has 'place' and 'place_for': one of them must decide"),
+        ({"pattern": lambda _: None}, "neither pattern nor method 'place' or 'place_for': one of them must decide"),
+        ({"place": lambda _: 0, "begins": lambda _: 0}, "'begins' is never called without 'place_for'"),
+        ({"pattern": lambda _: [0], "passed_over": lambda _: 0}, "'passed_over' is never called without 'place' or"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else None,
+)
+def test_a_placement_of_no_use_is_refused(drive: Path, members: dict[str, object], words: str) -> None:
+    odd = type("Odd", (Placement,), {"name": "odd", **members})
+    with pytest.raises((package.InputError, ValueError), match=words):
+        package.check(drive, {"placement.policy": "odd", "collect.scope": "plane"}, policies=[odd])
+
+
+def test_a_placement_that_ties_data_to_planes_needs_their_own_collection(drive: Path, writes: Path) -> None:
+    turns = {"place": lambda _, page: 3, "passed_over": lambda _: None}
+    for members in ({"pattern": lambda self: range(16)}, turns):
+        odd = type("Odd", (Placement,), {"name": "odd", **members})
+        with pytest.raises(package.InputError, match=r'write collect\.scope = "plane"'):
+            package.check(drive, {"placement.policy": "odd", "collect.scope": "drive"}, policies=[odd])
+    turns["place"] = lambda _, page: ("die", 0)
+    told = told_at_end(drive, writes, type("Odd", (Placement,), {"name": "odd", **turns}), collect__scope="plane")
+    assert " in no plane; with a method 'passed_over' it must name one" in told
 
 
 def serving(choose: Callable[[list[tuple[str, int]]], object]) -> type[Arbiter]:

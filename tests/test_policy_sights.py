@@ -13,6 +13,7 @@ from conftest import ROOT, Run, done, parsed
 from test_policy_families import first, partial, sending, settings, skewed, told_at_end
 from wordline.policy import (
     Arbiter,
+    AtOnce,
     CandidateView,
     Collect,
     Deadlines,
@@ -159,6 +160,11 @@ def queueing(queue: object, **more: object) -> type[Dispatch]:
     return type("Odd", (Dispatch,), {"name": "odd", "device_queue": lambda _: queue, **more})
 
 
+def going(how: object, **more: object) -> type[Dispatch]:
+    """A dispatch policy whose operations go to their dies so."""
+    return type("Odd", (Dispatch,), {"name": "odd", "at_once": lambda _: how, **more})
+
+
 def test_what_a_device_queue_tells_of_reads(drive: Path, partial: Path) -> None:
     seen: set[tuple[str, bool]] = set()
 
@@ -192,24 +198,44 @@ def test_a_rank_of_no_use_ends_the_run(drive: Path, partial: Path, answer: objec
         (queueing(DeviceQueue(), sees_all=True), "its sees_all has no effect"),
         (queueing(DeviceQueue(), takes_shares=True), "its takes_shares has no effect"),
         (queueing(DeviceQueue(), deadlines=lambda _: Deadlines(5)), "its deadlines has no effect"),
+        (queueing(DeviceQueue(), at_once=lambda _: AtOnce()), "it has both 'device_queue' and 'at_once'"),
+        (going(7), "its method 'at_once' is of no use: it answered 7 (int); expected AtOnce, or None"),
+        (
+            going(AtOnce("plane")),
+            """its transactions is of no use: it answered 'plane' (str); expected "package", "die" """,
+        ),
+        (going(AtOnce(requests=1)), "its requests is of no use: it answered 1 (int)"),
+        (going(AtOnce(waits_for_bus=False)), "its waits_for_bus has no effect without transactions"),
+        (going(AtOnce("die", requests="first-come")), "it has both transactions and requests"),
+        (going(AtOnce(), sees_all=True), "its sees_all has no effect: its operations go to their dies at once"),
     ],
 )
-def test_a_device_queue_of_no_use_is_refused(drive: Path, policy: type[Dispatch], words: str) -> None:
+def test_a_queue_of_no_use_is_refused(drive: Path, policy: type[Dispatch], words: str) -> None:
     with pytest.raises(package.InputError) as caught:
         package.check(drive, {"dispatch.policy": "odd", "pack.policy": "none"}, policies=[policy])
     assert words in str(caught.value)
 
 
 def test_a_device_queue_has_one_command_a_die(drive: Path) -> None:
+    anywhere = {"dispatch.policy": "odd", "placement.policy": "least-busy", "collect.scope": "drive"}
+    for how in (AtOnce("die"), AtOnce(requests="first-come")):
+        with pytest.raises(package.InputError, match="needs the plane of each write when it comes"):
+            package.check(drive, anywhere, policies=[going(how)])
+    with pytest.raises(package.InputError, match="sends operations to their dies at once; leave it out"):
+        package.check(drive, {"dispatch.policy": "odd", "dispatch.depth": 2}, policies=[going(AtOnce())])
     with pytest.raises(package.InputError, match="has a device queue, of which a die has one command at a time"):
         package.check(drive, {"dispatch.policy": "odd", "dispatch.depth": 2}, policies=[queueing(DeviceQueue())])
     with pytest.raises(NotImplementedError, match="write the method 'next'"):
         package.check(drive, {"dispatch.policy": "odd"}, policies=[queueing(None)])
-    with pytest.raises(TypeError, match="write its method 'next' or 'device_queue'"):
+    with pytest.raises(TypeError, match="write its method 'next' or 'device_queue' or 'at_once'"):
         package.check(drive, policies=[type("Idle", (Dispatch,), {"name": "idle"})])
 
 
-@pytest.mark.parametrize("base", [sending(first), queueing(DeviceQueue(in_order=True))], ids=["chosen", "queued"])
+@pytest.mark.parametrize(
+    "base",
+    [sending(first), queueing(DeviceQueue(in_order=True)), going(AtOnce())],
+    ids=["chosen", "queued", "at-once"],
+)
 def test_requests_in_service_may_be_limited(drive: Path, partial: Path, base: type[Dispatch]) -> None:
     seen: list[int] = []
 

@@ -1,8 +1,8 @@
-"""The device queues that come with Wordline, rewritten in Python: VAQ, PAQ, and reads out of order."""
+"""The queues that come with Wordline, rewritten in Python: device queues, transactions, requests by die."""
 
 from typing import Annotated, Literal
 
-from wordline.policy import DeviceQueue, Dispatch, StageView
+from wordline.policy import AtOnce, DeviceQueue, Dispatch, StageView
 
 
 class Vaq(Dispatch):
@@ -61,3 +61,36 @@ class Window(Dispatch):
         """The oldest operation that has a die."""
         goes = [(sequence, at) for at, (_, sequence, die) in enumerate(view.staged) if die is not None]
         return min(goes)[1] if goes else None
+
+
+class Fifo(Dispatch):
+    """Operations go to their dies at once, each by itself."""
+
+    name = "python-fifo"
+
+    def at_once(self) -> AtOnce:
+        """Alone."""
+        return AtOnce()
+
+
+class InOrder(Dispatch):
+    """Operations of the host go in transactions of a package or a die, in the order of coming."""
+
+    name = "python-in-order"
+    unit: Annotated[Literal["package", "die"], "What a transaction takes for itself."] = "package"
+    wait_for_bus: Annotated[bool, "A transaction also waits while the bus of its channel is in use."] = True
+
+    def at_once(self) -> AtOnce:
+        """In transactions."""
+        return AtOnce(transactions=self.unit, waits_for_bus=self.wait_for_bus)
+
+
+class OneRequest(Dispatch):
+    """A die serves one request of the host at a time."""
+
+    name = "python-one-request"
+    order: Annotated[Literal["first-come", "reads-first"], "The request that a die serves next."] = "first-come"
+
+    def at_once(self) -> AtOnce:
+        """By request."""
+        return AtOnce(requests=self.order)

@@ -180,11 +180,6 @@ impl FirmwareConfig {
         let (stripe, raid) = (redundancy.stripe(), redundancy.raid());
         let collect = self.collect.build(&build)?;
         let victim = self.victim.build(&build)?;
-        if let (Some(most), VictimConfig::Guest(_)) = (collect.most_of_die(), &self.victim) {
-            let problem =
-                "has no effect on an external victim policy, which sees all closed blocks; remove one of them";
-            return Err(ConfigError::new("collect.blocks_per_die", most, problem));
-        }
         self.free_block.build(&build)?;
         let (pack, dispatch) = (self.pack.build(&build)?, self.dispatch.build(&build)?);
         let upkeep = self.upkeep.build(&build)?;

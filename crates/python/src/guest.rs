@@ -7,6 +7,7 @@ mod commands;
 mod dies;
 mod figures;
 mod mapping;
+mod places;
 mod times;
 
 use crate::failure::{noted, Failure};
@@ -15,11 +16,11 @@ use collect::Collector;
 use commands::{Packer, Protector};
 use dies::{Dispatcher, Server};
 use mapping::Mapper;
+use places::Placer;
 use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedStr;
-use pyo3::types::{PyBool, PyTuple};
+use pyo3::types::PyBool;
 use serde_json::{json, Map, Value};
 use std::any::Any;
 use std::fmt;
@@ -27,9 +28,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use times::Controller;
 use wordline_base::{ps_from_us, Time};
 use wordline_drive::guests::{
-    Build, Cause, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock, GuestMapping, GuestPack,
-    GuestPlacement, GuestProcessor, GuestRedundancy, GuestShares, GuestSuspend, GuestTrim, GuestUpkeep, GuestVictim,
-    Maker, Occasion, Refusal, SlcSize,
+    Build, Cause, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock, GuestMapping, GuestPack, GuestPlacement,
+    GuestProcessor, GuestRedundancy, GuestShares, GuestSuspend, GuestTrim, GuestUpkeep, GuestVictim, Maker, Occasion,
+    Refusal, SlcSize,
 };
 
 /// The exception that prevented building a policy.
@@ -178,7 +179,6 @@ impl Maker for PythonMaker {
 
     seated! {
         free_block: GuestFreeBlock;
-        placement: GuestPlacement;
         processor: GuestProcessor;
         suspend: GuestSuspend;
         trim: GuestTrim;
@@ -194,6 +194,10 @@ impl Maker for PythonMaker {
 
     fn dispatch(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestDispatch>, String> {
         Ok(Box::new(self.read(self.seated(options, build)?, Dispatcher::new)?))
+    }
+
+    fn placement(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
+        Ok(Box::new(self.read(self.seated(options, build)?, Placer::new)?))
     }
 
     fn victim(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestVictim>, String> {
@@ -371,39 +375,6 @@ impl GuestFreeBlock for Seated {
     }
 
     fn fork(&self) -> Box<dyn GuestFreeBlock> {
-        Box::new(self.copy())
-    }
-}
-
-/// The place that an answer names.
-fn place_of(answer: &Bound<'_, PyAny>) -> Option<Constraint> {
-    if answer.is_none() {
-        return Some(Constraint::Any);
-    }
-    if let Ok(pair) = answer.cast::<PyTuple>() {
-        let (kind, number) = pair.extract::<(PyBackedStr, Bound<'_, PyAny>)>().ok()?;
-        let of_kind = match &*kind {
-            "channel" => Constraint::Channel,
-            "die" => Constraint::Die,
-            "plane" => Constraint::Plane,
-            _ => return None,
-        };
-        return whole(&number).map(of_kind);
-    }
-    whole(answer).map(Constraint::Plane)
-}
-
-impl GuestPlacement for Seated {
-    fn place(&mut self, page: u32) -> Result<Constraint, Refusal> {
-        const WANTED: &str = "the number of a plane, a pair such as (\"die\", 3) or (\"channel\", 0), or None";
-        let answer = self.ask(|py| {
-            let answer = self.decide.bind(py).call1((page,))?;
-            Ok(place_of(&answer).ok_or_else(|| odd(&answer, WANTED)))
-        })?;
-        Ok(answer?)
-    }
-
-    fn fork(&self) -> Box<dyn GuestPlacement> {
         Box::new(self.copy())
     }
 }

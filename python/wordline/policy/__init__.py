@@ -29,6 +29,7 @@ as after any Ctrl-C.
 from wordline.policy.base import Policy, Shape
 from wordline.policy.commands import (
     Arbiter,
+    AtOnce,
     Buffer,
     Deadlines,
     DeviceQueue,
@@ -78,6 +79,7 @@ __all__ = [
     "KINDS",
     "Arbiter",
     "AroundView",
+    "AtOnce",
     "Buffer",
     "CandidateView",
     "Collect",

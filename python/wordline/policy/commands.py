@@ -99,11 +99,28 @@ class DeviceQueue(NamedTuple):
     order."""
 
 
+class AtOnce(NamedTuple):
+    """Operations that go to their dies at once, as soon as they come: there is no commit stage.
+
+    Without any of these, each goes by itself, and waits in the queues of its die, as with ``fifo``.
+    """
+
+    transactions: Literal["package", "die"] | None = None
+    """Operations of the host go in transactions, each of which takes a package or a die for itself until it ends, in
+    the order of coming, as with ``in-order``. Writes must have a plane when they come."""
+    waits_for_bus: bool | None = None
+    """With transactions: True, or None, if one waits while the bus of its channel is in use; False if it waits for the
+    bus in its package, and does not hold up others."""
+    requests: Literal["first-come", "reads-first"] | None = None
+    """A die serves one request of the host at a time: the first that came, or reads before writes, as with
+    ``one-request``. Writes must have a plane when they come."""
+
+
 class Dispatch(Policy):
     """Selects the operation to send to its die next. Until then, operations wait in the commit stage, in queues.
 
-    A policy needs :meth:`next` or :meth:`device_queue`. Requests are served in the order of arrival, as many as the
-    queues of the drive hold, unless it has :meth:`admits`.
+    A policy needs :meth:`next`, :meth:`device_queue` or :meth:`at_once`. Requests are served in the order of arrival,
+    as many as the queues of the drive hold, unless it has :meth:`admits`.
     """
 
     family = "dispatch"
@@ -137,6 +154,15 @@ class Dispatch(Policy):
 
         With one, :meth:`next` is not called; ``depth``, ``sees_all``, ``takes_shares`` and deadlines have no effect,
         and are refused. So is any other answer.
+        """
+        return None
+
+    def at_once(self) -> AtOnce | None:
+        """How operations go to their dies without a commit stage; None: they wait in it. Asked once, when the drive is
+        built.
+
+        With it, :meth:`next` is not called; ``depth``, ``sees_all``, ``takes_shares`` and deadlines have no effect, and
+        are refused. So is any other answer. :meth:`admits` is called as with others.
         """
         return None
 

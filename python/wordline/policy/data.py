@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 from wordline.policy.base import Policy
@@ -17,9 +18,11 @@ Place = int | tuple[Literal["channel", "die", "plane"], int] | None
 class Placement(Policy):
     """Says where each write of the host may go.
 
-    It does not place moved data: with ``collect.scope = "plane"`` they stay in their plane, with ``"drive"`` they go to
-    any die, as the mapping table does. A policy that ties pages to dies or planes needs ``"plane"``, and should spread
-    them evenly: a die filled beyond its share has no block left for the next write. A message ends the run then.
+    It has one of three methods: :meth:`place`, :meth:`place_for` with the request, or :meth:`pattern`, which fixes a
+    plane for each page. The first two do not place moved data: with ``collect.scope = "plane"`` they stay in their
+    plane, with ``"drive"`` they go to any die, as the mapping table does. A policy that ties pages to dies or planes
+    needs ``"plane"``, and should spread them evenly, or have a method :meth:`passed_over`: a die filled beyond its
+    share has no block left for the next write. A message ends the run then.
     """
 
     family = "placement"
@@ -35,9 +38,33 @@ class Placement(Policy):
         """
         raise NotImplementedError
 
+    def place_for(self, page: int, request: int | None) -> Place:
+        """As :meth:`place`, in its stead, with the request that writes. Needs ``buffer.policy = "none"``.
+
+        :param request: a number that the request keeps until it ends, and that later ones use again; None while the
+            drive is filled.
+        """
+        raise NotImplementedError
+
+    def begins(self, request: int) -> None:
+        """A write request of the host begins; its pages are placed afterwards. Called with :meth:`place_for` alone."""
+
+    def passed_over(self) -> None:
+        """The plane named last has no room: the next call is for the same page, and may name another.
+
+        With this method each answer must name a plane. If all planes that are named are full, one of them takes the
+        write. It takes two spare blocks more in each plane, since planes fill unevenly.
+        """
+
+    def pattern(self) -> Sequence[int] | None:
+        """The planes that consecutive pages visit in turn, each once, asked when the drive is built: page n keeps plane
+        ``pattern[n % planes]``, also when it is moved. None: the method :meth:`place` decides."""
+        return None
+
 
 class VictimView(NamedTuple):
-    """The closed blocks of a domain (the drive or a plane): those that may be collected.
+    """The closed blocks of a domain (the drive or a plane) that may be collected: with ``collect.blocks_per_die``,
+    those of dies that may have another victim.
 
     The arrays have an entry for each block, ordered by valid logical pages, fewest first; among equals, the block that
     has had that count longest comes first. They are read-only, and never change afterwards. Where blocks form

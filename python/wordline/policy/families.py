@@ -29,6 +29,7 @@ from wordline.policy.seats import (
     DispatchSeat,
     MappingSeat,
     PackSeat,
+    PlacementSeat,
     RedundancySeat,
     Seat,
     SuspendSeat,
@@ -56,12 +57,12 @@ def _simple(base: type[Policy], method: str) -> _Family:
 
 
 FAMILIES = {
-    "placement": _simple(Placement, "place"),
+    "placement": _Family(Placement, ("place", "place_for", "pattern"), PlacementSeat, None),
     "victim": _Family(Victim, ("choose",), VictimSeat, None),
     "collect": _Family(Collect, ("wants",), CollectSeat, "on-demand"),
     "free_block": _simple(FreeBlock, "rank"),
     "arbiter": _Family(Arbiter, ("choose", "choose_in_time"), ArbiterSeat, None),
-    "dispatch": _Family(Dispatch, ("next", "device_queue"), DispatchSeat, None),
+    "dispatch": _Family(Dispatch, ("next", "device_queue", "at_once"), DispatchSeat, None),
     "mapping": _Family(Mapping, ("evict", "scheme"), MappingSeat, "cached"),
     "refresh": _Family(Refresh, ("next", "erased"), UpkeepSeat, None),
     "wear": _Family(Wear, ("next", "erased"), UpkeepSeat, None),

@@ -14,6 +14,7 @@ from wordline.policy.data import (
     IdleView,
     Mapping,
     MoveView,
+    Placement,
     Redundancy,
     Schedule,
     SpaceView,
@@ -106,6 +107,29 @@ class CollectSeat(_FamilySeat):
             self.place = lambda numbers, *rest: where(MoveView(*numbers, *rest))
 
 
+class PlacementSeat(_FamilySeat):
+    """The engine's interface to a placement."""
+
+    def __init__(self, policy: Placement) -> None:
+        super().__init__(policy)
+        pattern = policy.pattern()
+        self.pattern = None if pattern is None else list(pattern)
+        own = {method for method in ("place", "place_for", "begins", "passed_over") if _has(policy, Placement, method)}
+        decisions = ["pattern"] * (pattern is not None) + sorted(own & {"place", "place_for"})
+        if len(decisions) != 1:
+            named = " and ".join(map(repr, decisions)) or "neither pattern nor method 'place' or 'place_for'"
+            raise ValueError(f"it has {named}: one of them must decide")
+        goes_with = {"begins": {"place_for"}, "passed_over": {"place", "place_for"}}
+        for method in sorted(own & goes_with.keys()):
+            if decisions[0] not in goes_with[method]:
+                needed = " or ".join(map(repr, sorted(goes_with[method])))
+                raise ValueError(f"its method {method!r} is never called without {needed}")
+        self.decide = policy.place
+        self.place_for = policy.place_for if "place_for" in own else None
+        self.begins = policy.begins if "begins" in own else None
+        self.passed_over = policy.passed_over if "passed_over" in own else None
+
+
 class ArbiterSeat(_FamilySeat):
     """The engine's interface to an arbiter."""
 
@@ -180,11 +204,11 @@ class DispatchSeat(_FamilySeat):
     def __init__(self, policy: Dispatch) -> None:
         super().__init__(policy)
         self.sees_all, self.takes_shares = policy.sees_all, policy.takes_shares
-        self.deadlines, self.device_queue = policy.deadlines(), policy.device_queue()
+        self.deadlines, self.device_queue, self.at_once = policy.deadlines(), policy.device_queue(), policy.at_once()
         self.rank = policy.rank if _has(policy, Dispatch, "rank") else None
         self.admits = policy.admits if _has(policy, Dispatch, "admits") else None
         next_ = policy.next
-        if self.device_queue is None and not _has(policy, Dispatch, "next"):
+        if self.device_queue is None and self.at_once is None and not _has(policy, Dispatch, "next"):
             # It would be needed in the midst of a run.
             next_(StageView([], {}, (0, 0, 0), None))
         self.decide = lambda *told: next_(StageView(*told))

@@ -15,7 +15,7 @@ use wordline_drive::Drive;
 struct Listed(&'static [u32]);
 
 impl GuestPlacement for Listed {
-    fn place(&mut self, page: u32) -> Result<Constraint, Refusal> {
+    fn place(&mut self, page: u32, _: Option<u32>) -> Result<Constraint, Refusal> {
         let plane = self.0.get(page as usize).copied().unwrap_or(page % PLANES);
         Ok(Constraint::Plane(plane))
     }

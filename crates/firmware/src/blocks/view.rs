@@ -148,6 +148,9 @@ impl VictimView<'_> {
         if self.blocks.leader(block) != block {
             return Some(format!("is not the first of its superblock, which is block {}", self.blocks.leader(block)));
         }
+        if self.is_on_busy_die(block) {
+            return Some("lies on a die that has as many victims as collect.blocks_per_die allows".to_owned());
+        }
         let (valid, full) = (self.valid(block), self.units_per_block());
         (!self.gains(block)).then(|| format!("gains no page: {valid} of its {full} units are valid"))
     }
@@ -171,14 +174,25 @@ impl VictimView<'_> {
         self.oldest_by_valid().next().map(|(_, block)| block)
     }
 
-    /// All closed blocks in the order of the ranking: fewest valid units first; of equals, the one that has had that many longest.
-    /// Needs the ranking.
+    /// The closed blocks that may be chosen, those on dies that may have another victim, in the order of the ranking: fewest valid
+    /// units first; of equals, the one that has had that many longest. Needs the ranking.
     pub fn by_rank(&self) -> impl Iterator<Item = u32> + '_ {
         let list = self.list();
         let lists = list.ranking.iter().skip(list.least as usize).map(|ends| ends.first);
-        lists.filter(|&first| first != NONE).flat_map(|first| {
+        let all = lists.filter(|&first| first != NONE).flat_map(|first| {
             std::iter::successors(Some(first), |&block| Some(self.blocks.get(block).next).filter(|&next| next != NONE))
-        })
+        });
+        all.filter(|&block| !self.is_on_busy_die(block))
+    }
+
+    /// Number of blocks that [`Self::by_rank`] gives.
+    #[must_use]
+    pub fn ranked_count(&self) -> u32 {
+        if self.busy.is_empty() {
+            self.closed_count()
+        } else {
+            self.by_rank().count() as u32
+        }
     }
 
     /// For each number of valid units that occurs, from the smallest: that number and the block invalidated longest ago,

@@ -18,8 +18,8 @@ impl FirmwareConfig {
         let with = |key: &str, value: &str, problem: &str| {
             Err(ConfigError::new(key, value, format!("does not go with mapping.policy = \"{name}\": {problem}")))
         };
-        if let PlacementConfig::Guest(_) = &self.placement {
-            let problem = "external policies place single pages; use a built-in one";
+        if matches!(&self.placement, PlacementConfig::Guest(_)) && !fixed_planes {
+            let problem = "it places single pages; use a built-in one, or one in Python with a method 'pattern'";
             return with("placement.policy", self.placement.name(), problem);
         }
         if superblocks {

@@ -92,7 +92,8 @@ impl Kernel {
         let lots =
             plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
         let takes_turns = placement.takes_turns();
-        let places_each = takes_turns || matches!(config.placement, PlacementConfig::Guest(_));
+        let decides = matches!(config.placement, PlacementConfig::Guest(_)) && !placement.fixed();
+        let places_each = takes_turns || decides;
         let wishes = collect.places().then(Box::default);
         let aside = arounds.is_some() || stage.is_some() || follows_ends || cores.is_some();
         let detours = aside || lots.is_some() || wishes.is_some() || places_each;

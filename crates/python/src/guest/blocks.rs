@@ -48,7 +48,7 @@ impl Chooser {
 
 impl GuestVictim for Chooser {
     fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, Refusal> {
-        let count = view.closed_count() as usize;
+        let count = view.ranked_count() as usize;
         let columns = COLUMNS + usize::from(self.sees_reads);
         let answer = self.seated.ask(|py| {
             // The bytes are never written again: arrays over them are read-only, and stay valid if the policy keeps

@@ -1,13 +1,14 @@
 //! Policies in Python that choose operations: arbiters of the dies, and dispatch.
 
-use super::figures::{deadlines, device_queue};
+use super::figures::{at_once, deadlines, device_queue};
 use super::{odd, truth, whole, Seated};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::fmt;
 use wordline_base::Time;
 use wordline_drive::guests::{
-    Addressed, ByTask, Conflict, GuestArbiter, GuestDispatch, Limits, Refusal, StageView, TagRules, Task, Waiting,
+    Addressed, AtOnce, ByTask, Conflict, GuestArbiter, GuestDispatch, Limits, Refusal, StageView, TagRules, Task,
+    Waiting,
 };
 
 /// Microseconds of a time.
@@ -82,6 +83,7 @@ pub(super) struct Dispatcher {
     sees_all: bool,
     takes_shares: bool,
     tags: Option<TagRules>,
+    at_once: Option<AtOnce>,
     deadlines: Option<Limits>,
     /// Asked for the rank of a read of the device queue, if the policy has it.
     rank: Option<Py<PyAny>>,
@@ -105,12 +107,16 @@ impl Dispatcher {
             Ok(tags) => tags,
             Err(problem) => return Ok(Err(problem)),
         };
+        let at_once = match at_once(&object.getattr("at_once")?)? {
+            Ok(at_once) => at_once,
+            Err(problem) => return Ok(Err(problem)),
+        };
         let deadlines = match deadlines(&object.getattr("deadlines")?)? {
             Ok(deadlines) => deadlines,
             Err(problem) => return Ok(Err(problem)),
         };
         let (rank, admits) = (seated.method(py, "rank")?, seated.method(py, "admits")?);
-        Ok(Ok(Self { seated, sees_all, takes_shares, tags, deadlines, rank, admits }))
+        Ok(Ok(Self { seated, sees_all, takes_shares, tags, at_once, deadlines, rank, admits }))
     }
 }
 
@@ -134,6 +140,10 @@ impl GuestDispatch for Dispatcher {
 
     fn tags(&self) -> Option<TagRules> {
         self.tags
+    }
+
+    fn at_once(&self) -> Option<AtOnce> {
+        self.at_once
     }
 
     fn rank(&mut self, read: &Addressed) -> Result<u8, Refusal> {
@@ -189,8 +199,8 @@ impl GuestDispatch for Dispatcher {
     }
 
     fn fork(&self) -> Box<dyn GuestDispatch> {
-        let Self { sees_all, takes_shares, tags, ref deadlines, .. } = *self;
+        let Self { sees_all, takes_shares, tags, at_once, ref deadlines, .. } = *self;
         let (seated, [rank, admits]) = self.seated.copy_with(["rank", "admits"]);
-        Box::new(Self { seated, sees_all, takes_shares, tags, deadlines: deadlines.clone(), rank, admits })
+        Box::new(Self { seated, sees_all, takes_shares, tags, at_once, deadlines: deadlines.clone(), rank, admits })
     }
 }

@@ -4,12 +4,14 @@
 use super::times::number;
 use super::{odd, truth, whole};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::Op;
 use wordline_base::{ps_from_us, Time};
 use wordline_drive::guests::{
-    Compacts, Limits, LinkCosts, LogRule, Priority, Rule, Scheme, SlcSize, Steps, TagRules, Transfer,
+    AtOnce, Commits, Compacts, Limits, LinkCosts, LogRule, Order, Priority, Rule, Scheme, SlcSize, Steps, TagRules,
+    Transfer, Unit,
 };
 
 /// An answer, or why it is of no use.
@@ -259,6 +261,48 @@ pub(super) fn device_queue(answer: &Bound<'_, PyAny>) -> Read<Option<TagRules>> 
         )));
     }
     Ok(decision.and_then(|decision| Ok(Some(TagRules { in_order, by_package, packs_across, decision, bound: bound? }))))
+}
+
+/// How the operations of a dispatch policy reach their dies at once.
+pub(super) fn at_once(answer: &Bound<'_, PyAny>) -> Read<Option<AtOnce>> {
+    const KEYS: [&str; 3] = ["transactions", "waits_for_bus", "requests"];
+    if answer.is_none() {
+        return Ok(Ok(None));
+    }
+    if !has_all(answer, &KEYS)? {
+        return Ok(Err(format!("its method 'at_once' is of no use: {}", odd(answer, "AtOnce, or None"))));
+    }
+    let units = [("package", Unit::Package), ("die", Unit::Die)];
+    let orders = [("first-come", Order::FirstCome), ("reads-first", Order::ReadsFirst)];
+    let unit = usable!(one_of(answer, KEYS[0], units));
+    let order = usable!(one_of(answer, KEYS[2], orders));
+    let waits = answer.getattr(KEYS[1])?;
+    let wait_for_bus = match (waits.is_none(), unit) {
+        (true, _) => true,
+        (false, Some(_)) => usable!(flag(answer, KEYS[1])),
+        (false, None) => {
+            return Ok(Err("its waits_for_bus has no effect without transactions; leave it out".to_owned()))
+        }
+    };
+    Ok(match (unit, order) {
+        (Some(_), Some(_)) => Err("it has both transactions and requests; leave one of them out".to_owned()),
+        (Some(unit), None) => Ok(Some(AtOnce::Transactions(Commits { unit, wait_for_bus }))),
+        (None, Some(order)) => Ok(Some(AtOnce::Requests(order))),
+        (None, None) => Ok(Some(AtOnce::Alone)),
+    })
+}
+
+/// One of two things by its name, or None.
+fn one_of<A: Copy>(of: &Bound<'_, PyAny>, key: &str, all: [(&str, A); 2]) -> Read<Option<A>> {
+    let answer = of.getattr(key)?;
+    if answer.is_none() {
+        return Ok(Ok(None));
+    }
+    let name = answer.extract::<PyBackedStr>().ok();
+    let found = name.and_then(|name| all.iter().find(|(one, _)| *one == &*name)).map(|&(_, found)| Some(found));
+    Ok(found.ok_or_else(|| {
+        format!("its {key} is of no use: {}", odd(&answer, &format!("{:?}, {:?} or None", all[0].0, all[1].0)))
+    }))
 }
 
 /// The deadlines of a dispatch policy.

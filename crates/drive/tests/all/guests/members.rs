@@ -132,7 +132,7 @@ impl Ruled {
 }
 
 impl GuestPlacement for Ruled {
-    fn place(&mut self, page: u32) -> Result<Constraint, Refusal> {
+    fn place(&mut self, page: u32, _: Option<u32>) -> Result<Constraint, Refusal> {
         let Rule::Place(rule) = self.rule else { return Err("no rule".into()) };
         rule(self.count(), page)
     }

@@ -3,8 +3,10 @@
 //! Source: whoever wrote it.
 //! Faithful: the operation that it chooses goes to its die, or the run ends with the reason: the operation must have a die with
 //! room. It may give requests deadlines, limit how many are in service, or have a device queue in place of its choice: then it ranks
-//! the reads there. Simplified: requests are served in the order of arrival; one is served whenever none is.
+//! the reads there. Or its operations go to their dies at once, alone, in transactions or by request. Simplified: requests are served in the order of arrival; one is served whenever none is.
 
+use super::in_order::Commits;
+use super::one_request::Order;
 use super::{Addressed, DepthOptions, Dispatch, Limits, Sight, StageView, TagRules};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::task::{ByTask, TASKS};
@@ -13,6 +15,17 @@ use serde::{Deserialize, Serialize};
 
 /// The section of a guest.
 pub type Options = GuestOptions;
+
+/// How operations reach their dies at once, without a commit stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtOnce {
+    /// Each by itself.
+    Alone,
+    /// In transactions.
+    Transactions(Commits),
+    /// By request, one at a time in each die.
+    Requests(Order),
+}
 
 /// An external dispatch policy.
 pub trait GuestDispatch: std::fmt::Debug + Send {
@@ -24,6 +37,11 @@ pub trait GuestDispatch: std::fmt::Debug + Send {
 
     /// As [`Dispatch::tags`]; asked once. With a device queue, [`Self::next`] is not asked.
     fn tags(&self) -> Option<TagRules> {
+        None
+    }
+
+    /// How operations reach their dies without a commit stage, if they do; asked once. [`Self::next`] is not asked then.
+    fn at_once(&self) -> Option<AtOnce> {
         None
     }
 
@@ -86,6 +104,8 @@ struct State {
     #[serde(skip)]
     tags: Option<TagRules>,
     #[serde(skip)]
+    at_once: Option<AtOnce>,
+    #[serde(skip)]
     deadlines: Option<Limits>,
     #[serde(skip)]
     limits_requests: bool,
@@ -106,24 +126,34 @@ impl Guest {
         let object = object.map_err(|problem| options.error("dispatch", problem))?;
         let (sees_all, takes_shares) = (object.sees_all(), object.takes_shares());
         let (tags, deadlines, limits_requests) = (object.tags(), object.deadlines(), object.limits_requests());
-        if tags.is_some() {
-            let given = [("deadlines", deadlines.is_some()), ("sees_all", sees_all), ("takes_shares", takes_shares)];
-            if let Some((what, _)) = given.into_iter().find(|(_, given)| *given) {
-                let problem = format!("its {what} has no effect: operations of its device queue are not chosen one by one");
-                return Err(options.error("dispatch", problem));
+        let at_once = object.at_once();
+        // What has no effect where operations are not chosen one by one.
+        let given = [("deadlines", deadlines.is_some()), ("sees_all", sees_all), ("takes_shares", takes_shares)];
+        let given = given.into_iter().find(|(_, given)| *given).map(|(what, _)| what);
+        let (why, has) = match (tags.is_some(), at_once.is_some()) {
+            (true, true) => {
+                return Err(options.error("dispatch", "it has both 'device_queue' and 'at_once'; leave one of them out"));
+            }
+            (true, false) => (
+                "operations of its device queue are not chosen one by one",
+                "has a device queue, of which a die has one command at a time",
+            ),
+            (false, true) => ("its operations go to their dies at once", "sends operations to their dies at once"),
+            (false, false) => ("", ""),
+        };
+        if !why.is_empty() {
+            if let Some(what) = given {
+                return Err(options.error("dispatch", format!("its {what} has no effect: {why}")));
             }
             let usual = maker.options().get("depth").and_then(|option| option.get("default"));
             if usual.is_some() && options.options.get("depth").is_some_and(|depth| Some(depth) != usual) {
-                let problem = format!(
-                    "has no effect: dispatch.policy = \"{}\" has a device queue, of which a die has one command at a time; leave it out",
-                    options.policy
-                );
+                let problem = format!("has no effect: dispatch.policy = \"{}\" {has}; leave it out", options.policy);
                 return Err(ConfigError::new("dispatch.depth", depth, problem));
             }
         }
         let depth = if tags.is_some() { 1 } else { depth };
         let (seat, shares) = (Seat::new(&options.policy, object), [0.0; TASKS]);
-        Ok(Self(Box::new(State { seat, depth, sees_all, takes_shares, shares, tags, deadlines, limits_requests })))
+        Ok(Self(Box::new(State { seat, depth, sees_all, takes_shares, shares, tags, at_once, deadlines, limits_requests })))
     }
 }
 
@@ -151,8 +181,22 @@ impl Dispatch for Guest {
         self.0.deadlines.as_ref()
     }
 
+    fn commits(&self) -> Option<Commits> {
+        match self.0.at_once? {
+            AtOnce::Transactions(commits) => Some(commits),
+            AtOnce::Alone | AtOnce::Requests(_) => None,
+        }
+    }
+
+    fn banks(&self) -> Option<Order> {
+        match self.0.at_once? {
+            AtOnce::Requests(order) => Some(order),
+            AtOnce::Alone | AtOnce::Transactions(_) => None,
+        }
+    }
+
     fn depth(&self) -> Option<u32> {
-        Some(self.0.depth)
+        self.0.at_once.is_none().then_some(self.0.depth)
     }
 
     fn next(&mut self, view: &StageView<'_>) -> Option<usize> {

@@ -1,10 +1,11 @@
 //! Guest: an external placement policy.
 //!
 //! Source: whoever wrote it.
-//! Faithful: it says where each write of the host may go: anywhere, a channel, a die or a plane. Simplified: it fixes no
-//! page, so data that the drive itself moves are not its business: they stay in their domain, and go where there is room.
+//! Faithful: it says where each write of the host may go: anywhere, a channel, a die or a plane; or it gives a pattern of planes, which
+//! pages keep for good, also when the drive moves them. Simplified: without such a pattern, data that the drive itself moves
+//! are not its business: they stay in their domain, and go where there is room.
 
-use super::{Constraint, Placement};
+use super::{Constraint, Placement, NO_REQUEST};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -14,11 +15,43 @@ pub type Options = GuestOptions;
 
 /// An external placement policy.
 pub trait GuestPlacement: std::fmt::Debug + Send {
-    /// As [`Placement::place`], without the number of the operation.
+    /// The planes that consecutive pages visit in turn, if pages are fixed so; asked once.
+    fn pattern(&self) -> Option<Vec<u32>> {
+        None
+    }
+
+    /// As [`Placement::needs_requests`]; asked once.
+    fn needs_requests(&self) -> bool {
+        false
+    }
+
+    /// As [`Placement::takes_turns`]; asked once.
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
+    /// As [`Placement::place`], without the number of the operation. The request is given to a policy that needs it.
     ///
     /// # Errors
     /// Says what went wrong; the run ends.
-    fn place(&mut self, page: u32) -> Result<Constraint, Refusal>;
+    fn place(&mut self, page: u32, request: Option<u32>) -> Result<Constraint, Refusal>;
+
+    /// As [`Placement::begin`], for a policy that needs requests.
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn begin(&mut self, request: u32) -> Result<(), Refusal> {
+        let _ = request;
+        Ok(())
+    }
+
+    /// As [`Placement::pass_over`], for a policy whose planes take turns.
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn pass_over(&mut self) -> Result<(), Refusal> {
+        Ok(())
+    }
 
     /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
     fn fork(&self) -> Box<dyn GuestPlacement>;
@@ -38,7 +71,6 @@ struct Places {
     planes: u32,
 }
 
-
 /// An external placement policy, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -52,6 +84,13 @@ struct State {
     /// By operation, its last answer: it may answer otherwise when it is asked again.
     #[serde(skip)]
     answers: Vec<Constraint>,
+    /// The planes that consecutive pages visit in turn; none if pages are not fixed.
+    #[serde(skip)]
+    pattern: Vec<u32>,
+    #[serde(skip)]
+    needs_requests: bool,
+    #[serde(skip)]
+    takes_turns: bool,
 }
 
 impl Guest {
@@ -60,12 +99,30 @@ impl Guest {
         let object = object.map_err(|problem| options.error("placement", problem))?;
         let geometry = build.geometry;
         let places = Places { channels: geometry.channels, dies: geometry.dies(), planes: geometry.planes() };
-        Ok(Self(Box::new(State { seat: Seat::new(&options.policy, object), places, answers: Vec::new() })))
+        let (pattern, takes_turns) = (object.pattern(), object.takes_turns());
+        if (pattern.is_some() || takes_turns) && !build.plane_local {
+            let problem = "it ties data to planes, each of which must keep blocks free: write collect.scope = \"plane\"";
+            return Err(options.error("placement", problem));
+        }
+        if let Some(problem) = pattern.as_ref().and_then(|pattern| odd_pattern(pattern, places.planes)) {
+            return Err(options.error("placement", problem));
+        }
+        Ok(Self(Box::new(State {
+            needs_requests: object.needs_requests(),
+            seat: Seat::new(&options.policy, object),
+            places,
+            answers: Vec::new(),
+            pattern: pattern.unwrap_or_default(),
+            takes_turns,
+        })))
     }
 
     /// What is wrong with an answer, if anything.
     fn objection(&self, page: u32, answer: Constraint) -> Option<String> {
         let Places { channels, dies, planes } = self.0.places;
+        if self.0.takes_turns && !matches!(answer, Constraint::Plane(_)) {
+            return Some(format!("it placed page {page} in no plane; with a method 'passed_over' it must name one"));
+        }
         let (what, number, count): (&str, u32, u32) = match answer {
             Constraint::Any => return None,
             Constraint::Channel(channel) => ("channel", channel, channels),
@@ -79,19 +136,35 @@ impl Guest {
     }
 }
 
+/// What is wrong with a pattern of planes, if anything.
+fn odd_pattern(pattern: &[u32], planes: u32) -> Option<String> {
+    let mut seen = vec![false; planes as usize];
+    let once = pattern.iter().all(|&plane| seen.get_mut(plane as usize).is_some_and(|seen| !std::mem::replace(seen, true)));
+    (!once || pattern.len() != planes as usize).then(|| {
+        let last = planes - 1;
+        format!("its pattern has {} entries; it must have each of the planes 0 to {last} once", pattern.len())
+    })
+}
+
 impl Placement for Guest {
-    fn at(&self, _: u32) -> Constraint {
-        Constraint::Any
+    fn at(&self, page: u32) -> Constraint {
+        let pattern = &self.0.pattern;
+        if pattern.is_empty() {
+            Constraint::Any
+        } else {
+            Constraint::Plane(pattern[page as usize % pattern.len()])
+        }
     }
 
     #[cold]
-    fn place(&mut self, page: u32, operation: u32, _: u32) -> Constraint {
-        let mut answer = self.0.seat.ask(|guest| guest.place(page)).unwrap_or(Constraint::Any);
+    fn place(&mut self, page: u32, operation: u32, request: u32) -> Constraint {
+        let request = (self.0.needs_requests && request != NO_REQUEST).then_some(request);
+        let mut answer = self.0.seat.ask(|guest| guest.place(page, request)).unwrap_or(Constraint::Any);
         if let Some(objection) = self.objection(page, answer) {
             self.0.seat.refuse(objection);
             answer = Constraint::Any;
         }
-        if answer != Constraint::Any && self.0.seat.trouble().is_none() {
+        if answer != Constraint::Any && !self.0.takes_turns && self.0.seat.trouble().is_none() {
             let story = "writes wait for room in places that it chose; spread the pages evenly, use collect.scope = \
                 \"plane\" so that each plane keeps blocks free, or let more writes go anywhere";
             self.0.seat.hinder(story.to_owned());
@@ -105,13 +178,34 @@ impl Placement for Guest {
         answer
     }
 
+    fn begin(&mut self, request: u32) {
+        if self.0.needs_requests {
+            self.0.seat.ask(|guest| guest.begin(request));
+        }
+    }
+
+    fn needs_requests(&self) -> bool {
+        self.0.needs_requests
+    }
+
     #[cold]
-    fn placed(&self, _: u32, operation: u32) -> Constraint {
+    fn placed(&self, page: u32, operation: u32) -> Constraint {
+        if self.fixed() {
+            return self.at(page);
+        }
         self.0.answers.get(operation as usize).copied().unwrap_or(Constraint::Any)
     }
 
     fn fixed(&self) -> bool {
-        false
+        !self.0.pattern.is_empty()
+    }
+
+    fn takes_turns(&self) -> bool {
+        self.0.takes_turns
+    }
+
+    fn pass_over(&mut self) {
+        self.0.seat.ask(|guest| guest.pass_over());
     }
 
     fn trouble(&self) -> Option<&Trouble> {

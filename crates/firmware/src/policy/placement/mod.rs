@@ -22,7 +22,7 @@ pub const NO_REQUEST: u32 = crate::ops::NONE;
 /// Decides page allocation for writes.
 pub trait Placement {
     /// The constraint for the logical page `page` (mapping units of one page belong together), whatever writes it.
-    /// An external policy has none but for writes of the host.
+    /// An external policy that fixes no planes has none.
     fn at(&self, page: u32) -> Constraint;
     /// The constraint for a write of the host, which has this number among the operations until it ends. It belongs to the request
     /// given, or to none ([`NO_REQUEST`]) while a drive is preconditioned or where the write buffer took it over.

@@ -1,8 +1,8 @@
 //! Guest: an external victim policy.
 //!
 //! Source: whoever wrote it.
-//! Faithful: its answer is used, or the run ends with the reason: the block must be closed, be in the domain and gain
-//! a page. Where blocks form superblocks, it sees the first block of each, with the figures of all its blocks.
+//! Faithful: its answer is used, or the run ends with the reason: the block must be closed, be in the domain, gain a page, and lie
+//! on a die that may have another victim (`collect.blocks_per_die`); it sees only blocks of such dies. Where blocks form superblocks, it sees the first block of each, with the figures of all its blocks.
 
 use super::Victim;
 use crate::blocks::VictimView;
@@ -69,7 +69,7 @@ impl Victim for Guest {
     fn choose(&mut self, view: &VictimView<'_>) -> Option<u32> {
         let Some(block) = self.0.seat.ask(|guest| guest.choose(view))? else {
             if view.least_valid().is_some_and(|least| view.gains(least)) {
-                let story = format!("it chose no block, though {} are closed and some gain space", view.closed_count());
+                let story = format!("it chose no block, though {} are closed and some gain space", view.ranked_count());
                 self.0.seat.hinder(story);
             }
             return None;
