@@ -37,4 +37,10 @@ impl FirmwareConfig {
         // A copy serves: this is asked when a drive is made.
         self.clone().guests_mut().next().is_some()
     }
+
+    /// True if an external policy may be asked during a run. A size, or a pattern of planes (`fixed_places`), was told before.
+    pub(crate) fn asks_guests(&self, fixed_places: bool) -> bool {
+        let was_told = |family| family == "slc" || (family == "placement" && fixed_places);
+        self.clone().guests_mut().any(|(family, _)| !was_told(family))
+    }
 }

@@ -92,6 +92,7 @@ impl Kernel {
         let lots =
             plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
         let takes_turns = placement.takes_turns();
+        let outside = config.asks_guests(placement.fixed());
         let decides = matches!(config.placement, PlacementConfig::Guest(_)) && !placement.fixed();
         let places_each = takes_turns || decides;
         let wishes = collect.places().then(Box::default);
@@ -230,7 +231,7 @@ impl Kernel {
             counters: Counters::default(),
             plane_use: PlaneUse::default(),
             notes: None,
-            outside: config.has_guests(),
+            outside,
             fault: None,
             flash,
         };

@@ -12,7 +12,7 @@
 use super::{Fault, Kernel};
 use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::collect::Copyback;
-use crate::policy::placement::{Constraint, PlacementPolicy};
+use crate::policy::placement::Constraint;
 use crate::space::Stream;
 use crate::task::{Action, Class, Task, Tasks, CLASSES};
 use wordline_base::{EventQueue, Time};
@@ -64,7 +64,7 @@ impl Kernel {
             && !self.avoids_direct
             && !self.outside
             && self.plan.units_per_program as usize <= MOST_UNITS
-            && matches!(self.placement, PlacementPolicy::Fixed(_))
+            && self.placement.fixed()
             && self.plan.tasks == Tasks::BASIC
             && !self.redundancy.erases_in_turn()
             && self.read_limit == u32::MAX

@@ -26,7 +26,7 @@ impl Kernel {
         let plain_blocks = !self.binds_apart && !self.blocks.has_superblocks() && !self.fails;
         let plain_order =
             !self.detours && !self.follows_ends && !self.mixes && self.stage.is_none() && self.after.is_none();
-        let plain_places = matches!(self.placement, PlacementPolicy::Fixed(_) | PlacementPolicy::LeastBusy(_));
+        let plain_places = self.placement.fixed() || matches!(self.placement, PlacementPolicy::LeastBusy(_));
         self.plan.units_per_page > 1
             && !self.outside
             && self.buffer.is_used()

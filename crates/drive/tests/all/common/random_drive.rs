@@ -107,9 +107,8 @@ fn random_text(random: &mut Stream) -> String {
         }
         0 => "policy = \"greedy\"".into(),
         1 => "policy = \"cost-benefit\"".into(),
-        // In a plane, FIFO gains little, perhaps less than moving data costs in writes of the mapping table.
-        2 if !(in_flash && scope == "plane") => "policy = \"fifo\"".into(),
-        3 if !(in_flash && scope == "plane") => "policy = \"random\"".into(),
+        2 => "policy = \"fifo\"".into(),
+        3 => "policy = \"random\"".into(),
         _ => format!("policy = \"best-of\", d = {}", between(random, 1, 12)),
     };
     let pack = match random.below(10) {
