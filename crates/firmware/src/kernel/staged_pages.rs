@@ -137,9 +137,8 @@ impl Kernel {
         } else if !self.has_nothing_sent(die) {
             self.dispatch_sent(die, queue)?;
         }
-        if self.is_calm() && self.stage_is_empty() {
-            debug_assert!(self.is_settled(), "something else is left to do");
-            return Ok(());
+        if self.is_calm() {
+            return self.look_and_go_on(queue);
         }
         self.pump_pages(queue)
     }
@@ -157,20 +156,6 @@ impl Kernel {
         self.leads_current(first + at, Class::HOST_READ).then_some((first + at, planes & !(1 << at)))
     }
 
-    /// True if nothing waits in the stage, so that a look finds nothing: it is as after that.
-    #[inline(always)]
-    fn stage_is_empty(&mut self) -> bool {
-        let Some(stage) = self.stage.as_mut().filter(|stage| stage.has_nothing()) else { return false };
-        if self.now >= self.control_due {
-            return false;
-        }
-        if stage.is_due() {
-            stage.roams = false;
-            stage.settle();
-        }
-        true
-    }
-
     /// As [`Kernel::pump`].
     #[inline(never)]
     pub(super) fn pump_pages(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
@@ -178,10 +163,22 @@ impl Kernel {
         if !self.is_calm() {
             return self.run(queue);
         }
+        self.look_and_go_on(queue)
+    }
+
+    /// The same if no die has to be looked at: others are sent from the stage, and dies that these go to take them.
+    #[inline(always)]
+    fn look_and_go_on(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         if self.stage.as_ref().is_none_or(|stage| !stage.is_due()) || self.look_for_pages() {
             debug_assert!(self.is_settled(), "something else is left to do");
             return Ok(());
         }
+        self.take_what_was_sent(queue)
+    }
+
+    /// Dies to which a look has sent something take it.
+    #[inline(never)]
+    fn take_what_was_sent(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         self.dispatch_marked(queue)?;
         if self.is_settled() {
             return Ok(());
