@@ -130,6 +130,12 @@ fn random_drive_of_pages(random: &mut Stream) -> String {
     )
 }
 
+/// The same where several units fill a page.
+fn random_drive_of_units(random: &mut Stream) -> String {
+    let unit = *pick(random, &["unit_kib = 4", "unit_kib = 4", "unit_kib = 8"]);
+    random_drive_of_pages(random).replace("unit_kib = 16", unit)
+}
+
 /// As [`closed_loop`], but the drive handles all events of some time at once.
 fn hurried_loop(drive: &mut Drive, depth: u64, count: u64, mut next: impl FnMut(u64) -> Request) {
     let (mut submitted, mut completed) = (0, 0);
@@ -192,6 +198,17 @@ fn pages_that_go_straight_through_the_stage_change_nothing() {
         "pages_that_go_straight_through_the_stage_change_nothing",
         random_drive_of_pages,
         Kernel::is_straight_by_stage_in_pages,
+    );
+    let one = std::env::var_os("WORDLINE_SEED").is_some();
+    assert!(one || straight > 40 && others > 15, "{straight} straight, {others} others, {refused} refused");
+}
+
+#[test]
+fn units_that_go_straight_through_the_stage_change_nothing() {
+    let [straight, others, refused] = compare(
+        "units_that_go_straight_through_the_stage_change_nothing",
+        random_drive_of_units,
+        Kernel::is_straight_by_stage_in_units,
     );
     let one = std::env::var_os("WORDLINE_SEED").is_some();
     assert!(one || straight > 40 && others > 15, "{straight} straight, {others} others, {refused} refused");

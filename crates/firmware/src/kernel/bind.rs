@@ -356,7 +356,7 @@ impl Kernel {
     /// The same if the oldest writes of host or GC just fill the next page of an open block, and all are still to be done; false if not, and
     /// nothing has happened yet.
     #[inline(always)]
-    fn bind_full_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<bool, Fault> {
+    pub(super) fn bind_full_page(&mut self, die: u32, plane: u32, class: Class, place: Waits) -> Result<bool, Fault> {
         let most = self.plan.units_per_program;
         let fifo = match place {
             Waits::Plane(plane) => self.queues[plane as usize * CLASSES + class.index()],

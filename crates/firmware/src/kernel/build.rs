@@ -175,6 +175,7 @@ impl Kernel {
             avoids_straight: false,
             avoids_short: false,
             straight_by_stage: false,
+            by_stage_in_planes: false,
             by_stage_in_pages: false,
             stretches: false,
             avoids_stretches: false,

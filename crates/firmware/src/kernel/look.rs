@@ -4,9 +4,9 @@
 
 use super::stage::{Queue, Row, Stage};
 use super::{stream_of, Kernel};
-use crate::ops::NONE;
+use crate::ops::{Fifo, NONE};
 use crate::policy::placement::Constraint;
-use crate::task::{ByTask, Task, Tasks, CLASSES};
+use crate::task::{ByTask, Class, Task, Tasks, CLASSES};
 
 /// What tasks could send next: the oldest operation of each, by its number, its queue, and its die.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +19,7 @@ struct Found {
 /// What tasks could send to one die: the oldest operation of each, by its number and its queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rivals {
+    tasks: Tasks,
     numbers: ByTask<u64>,
     leads: ByTask<u32>,
 }
@@ -40,12 +41,14 @@ impl Found {
 }
 
 impl Kernel {
-    /// As [`Kernel::run_stage`] where pages go through the stage one by one: mostly nothing there waits for a die with room, or one operation
+    /// As [`Kernel::run_stage`] where commands go through the stage plane by plane: mostly nothing there waits for a die with room, or one operation
     /// goes to a die that works. True if nothing is left to do then, if there was nothing before.
     #[inline]
     pub(super) fn look_for_pages(&mut self) -> bool {
+        if !self.by_stage_in_pages && self.buffer.has_due() {
+            self.list_due();
+        }
         let Some(stage) = &mut self.stage else { return false };
-        // No queue with buffered units that must go waits to be listed: none lacks company.
         if self.now >= self.control_due || !stage.roaming().is_empty() {
             self.run_stage();
             return false;
@@ -74,16 +77,15 @@ impl Kernel {
                 self.send_bound(&mut stage, tasks);
                 break;
             };
-            let Some(rivals) = self.rivals(&stage, tasks, die) else {
-                self.send_bound(&mut stage, tasks);
-                break;
-            };
+            let rivals = self.rivals(&stage, tasks, die);
+            let tasks = rivals.tasks;
             let chosen = match tasks.only() {
                 Some(task) => Some(task),
+                None if tasks == Tasks::default() => None,
                 None => self.dispatch.next_of(tasks, &rivals.numbers, &stage.outstanding),
             };
             let Some(task) = chosen else { break };
-            self.send_page(&mut stage, rivals.leads[task.index()] as usize, die);
+            self.send_lead(&mut stage, rivals.leads[task.index()] as usize, die);
             if !stage.may_have_room(die) {
                 // No other die had room for what waits.
                 break;
@@ -95,18 +97,23 @@ impl Kernel {
         self.stage = Some(stage);
     }
 
-    /// The oldest operations of tasks that wait for a die with room, if the first of all can go of each.
+    /// The oldest operations of tasks that wait for a die with room: mostly the first of all can go of each.
     #[inline(always)]
-    fn rivals(&mut self, stage: &Stage, tasks: Tasks, die: u32) -> Option<Rivals> {
-        let (mut rivals, mut left) = (Rivals::default(), tasks);
+    fn rivals(&mut self, stage: &Stage, tasks: Tasks, die: u32) -> Rivals {
+        let (mut rivals, mut left) = (Rivals { tasks, ..Rivals::default() }, tasks);
         while let Some(task) = left.pop() {
             let row = stage.row_at(task, die);
+            let mut found = (row.lead, row.oldest);
             if !self.goes_from(stage, stage.queue(row.lead as usize), die) {
-                return None;
+                let Some(other) = self.oldest_in_row(stage, row, die, u64::MAX) else {
+                    rivals.tasks = rivals.tasks.without(task);
+                    continue;
+                };
+                found = other;
             }
-            (rivals.numbers[task.index()], rivals.leads[task.index()]) = (row.oldest, row.lead);
+            (rivals.leads[task.index()], rivals.numbers[task.index()]) = found;
         }
-        Some(rivals)
+        rivals
     }
 
     /// As [`Kernel::send_oldest`] where no queue may send to several dies, and operations of some tasks may go if their die has room.
@@ -124,8 +131,8 @@ impl Kernel {
                 task = chosen;
             }
             let (at, die) = found.of[task.index()];
-            if self.by_stage_in_pages {
-                self.send_page(stage, at as usize, die);
+            if self.by_stage_in_planes {
+                self.send_lead(stage, at as usize, die);
             } else {
                 self.send(stage, at as usize, die);
             }
@@ -166,10 +173,10 @@ impl Kernel {
     }
 
     /// The same among the queues of one die, with the number of that operation, if it came before another: where the first of all cannot go.
-    #[cold]
+    #[inline(never)]
     fn oldest_in_row(&mut self, stage: &Stage, row: &Row, die: u32, mut before: u64) -> Option<(u32, u64)> {
         let mut best = None;
-        for &at in &row.queues {
+        for &at in row.queues.iter().filter(|&&at| at != row.lead) {
             let queue = stage.queue(at as usize);
             let number = queue.fifo.oldest(&self.slab);
             if number < before && self.goes_from(stage, queue, die) {
@@ -188,9 +195,54 @@ impl Kernel {
         };
         let class = queue.class;
         let finds = !class.is_write()
-            || (self.by_stage_in_pages && self.space.is_open(plane, stream_of(class)))
+            || (self.by_stage_in_planes && self.fills_open_page(&queue.fifo, class, plane))
             || self.finds_page(&{ queue.fifo }, class, plane);
         finds && (self.by_stage_in_pages || stage.has_room(die, class))
+    }
+
+    /// True if writes of a class that wait for a plane fill a page of an open block.
+    #[inline(always)]
+    fn fills_open_page(&self, fifo: &Fifo, class: Class, plane: u32) -> bool {
+        fifo.len >= self.plan.units_per_program && self.space.is_open(plane, stream_of(class))
+    }
+
+    /// As [`Kernel::send`] where all that waits in the stage waits for planes.
+    #[inline(always)]
+    fn send_lead(&mut self, stage: &mut Stage, at: usize, die: u32) {
+        if self.by_stage_in_pages {
+            self.send_page(stage, at, die);
+        } else {
+            self.send_units(stage, at, die);
+        }
+    }
+
+    /// The same where several units may fill a page.
+    #[inline(never)]
+    fn send_units(&mut self, stage: &mut Stage, at: usize, die: u32) {
+        let Queue { class, place, .. } = *stage.queue(at);
+        let Constraint::Plane(plane) = place else { return self.send(stage, at, die) };
+        let most = match class.is_write() {
+            true => Some(stage.lacking(die, class)).filter(|&units| units > 0).unwrap_or(self.plan.units_per_program),
+            false => 1,
+        };
+        let from = &mut stage.queue_mut(at).fifo;
+        let to = &mut self.queues[plane as usize * CLASSES + class.index()];
+        let mut sent = 0;
+        while sent < most {
+            let Some(slot) = from.pop(&self.slab) else { break };
+            self.sequence += 1;
+            self.slab.get_mut(slot).sequence = self.sequence;
+            to.push(&mut self.slab, slot);
+            sent += 1;
+        }
+        debug_assert!(sent > 0, "a queue that is listed is not empty");
+        self.dies[die as usize].waiting.set(class, plane - die * self.planes_per_die.get());
+        self.mark(die);
+        // As `head_changes`.
+        let fifo = *from;
+        let goes = || !class.is_write() || self.may_go(&fifo, class, self.blocks.domain_of_plane(plane));
+        let next = if fifo.head != NONE && goes() { fifo.number() } else { u64::MAX };
+        stage.send_together(at, die, sent, next);
     }
 
     /// As [`Kernel::send`] where a page has one unit.

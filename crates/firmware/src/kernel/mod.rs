@@ -9,7 +9,7 @@
 //! a command (`attend`). `account` keeps the time of operations, and `drain` the causes of waits for the write buffer.
 //! `direct` does the usual cases of untimed writes at less cost, with the same state (beside log blocks `direct_merges` and
 //! `direct_runs`); `straight` those of plain reads, `straight_moves` those of programs and GC (`straight_pages` where a page has one
-//! unit), and `staged` and `staged_moves` those of both that pass a commit stage; `stretches` makes consecutive units of a write one
+//! unit), and `staged` and `staged_moves` those of both that pass a commit stage (`staged_pages` and `staged_units` where each plane collects); `stretches` makes consecutive units of a write one
 //! operation.
 //!
 //! The state of host and GC changes when an operation is *issued*. A die executes its commands in order, so data looked
@@ -65,6 +65,7 @@ mod stage;
 mod staged;
 mod staged_moves;
 mod staged_pages;
+mod staged_units;
 mod standing;
 mod steer;
 mod straight;
@@ -324,7 +325,10 @@ pub struct Kernel {
     /// True if plain reads may go straight through processors and the commit stage.
     #[serde(skip)]
     straight_by_stage: bool,
-    /// True if all commands may go straight through the commit stage page by page.
+    /// True if all commands may go straight through the commit stage plane by plane.
+    #[serde(skip)]
+    by_stage_in_planes: bool,
+    /// True if they may go straight through the commit stage page by page.
     #[serde(skip)]
     by_stage_in_pages: bool,
     /// True if units of the host may form stretches, and if they never do.

@@ -191,11 +191,9 @@ impl Stage {
     /// An operation has come to a queue of a die, behind the others that wait there, if any; so a look may find it.
     #[inline]
     pub fn come(&mut self, at: usize) {
-        debug_assert!(
-            self.tags.is_none() && self.units_per_program.get() == 1,
-            "a device queue counts what waits, and has other rooms"
-        );
         let Queue { class, die, is_listed, .. } = self.queues[at];
+        debug_assert!(self.tags.is_none(), "a device queue counts what waits, and has other rooms");
+        debug_assert!(self.units_per_program.get() == 1 || !class.is_write(), "it may lack company");
         self.waiting[class.task().index()] += 1;
         self.tasks = self.tasks.with(class.task());
         if !is_listed {
@@ -203,6 +201,22 @@ impl Stage {
         }
         // What waits at a die never lacks company.
         self.dirty |= die == NONE || self.loads[die as usize].held < self.depth;
+    }
+
+    /// The same of so many units that moved together; they may be `lonely`: wait for others to fill their page.
+    #[inline]
+    pub fn come_together(&mut self, at: usize, count: u32, lonely: bool) {
+        debug_assert!(self.tags.is_none(), "a device queue counts what waits, and has other rooms");
+        let Queue { class, is_listed, .. } = self.queues[at];
+        self.waiting[class.task().index()] += count;
+        self.tasks = self.tasks.with(class.task());
+        if lonely {
+            return self.has_come(at);
+        }
+        if !is_listed {
+            self.fill(at);
+        }
+        self.wake(at);
     }
 
     /// The first operation of a queue, which fills a page alone, is sent to its die; the next has the number given, the highest if there is
@@ -237,6 +251,43 @@ impl Stage {
         }
         self.outstanding[task.index()] += 1;
         self.balance += 1;
+    }
+
+    /// So many first operations of a queue are sent to their die, units of a page or one other; the next has the number given, the highest if
+    /// there is none that may go.
+    #[inline(always)]
+    pub fn send_together(&mut self, at: usize, die: u32, count: u32, next: u64) {
+        debug_assert!(self.tags.is_none(), "a device queue counts what waits");
+        let queue = &mut self.queues[at];
+        let (class, row, leads) = (queue.class, queue.row as usize, next != u64::MAX);
+        let task = class.task();
+        queue.is_listed = leads;
+        let waiting = &mut self.waiting[task.index()];
+        *waiting = waiting.checked_sub(count).expect("an operation leaves a stage that it is in");
+        if *waiting == 0 {
+            self.tasks = self.tasks.without(task);
+        }
+        if leads {
+            self.bound[row].renumber(at, next);
+        } else {
+            self.leave_row(at, row, task, die);
+        }
+        self.count_waiting(die, class, count as i32);
+    }
+
+    /// A command of so many pages ends at a die.
+    #[inline(always)]
+    pub fn end_pages(&mut self, die: u32, class: Class, count: u32) {
+        debug_assert!(self.tags.is_none(), "a device queue has other rooms");
+        let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
+        *task = task.checked_sub(count).expect("a task has what its dies have");
+        load.all = load.all.checked_sub(count).expect("a die gives back what it has");
+        load.held = load.all;
+        if !load.open && load.held < self.depth {
+            load.open = true;
+            self.dies[die as usize / 64].open |= 1 << (die % 64);
+        }
+        self.balance -= count as i32;
     }
 
     /// A command of one page ends at a die, where one unit fills a page.

@@ -14,10 +14,13 @@ use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::dispatch::{Sight, Staged};
 use crate::policy::placement::Constraint;
-use crate::task::{Action, Class, CLASSES};
+use crate::task::{Action, Class, Task, CLASSES};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
 use wordline_flash::PageAddress;
+
+const GC_READ: Class = Class::new(Task::GC, Action::Read);
+const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
 
 /// Where an operation went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +179,7 @@ impl Kernel {
         let slot = self.slab.insert(op);
         if !has_room {
             // Until its die has room, there is nothing more to do than before.
-            if self.by_stage_in_pages {
+            if self.by_stage_in_planes {
                 self.stage_page(slot, class, Constraint::Plane(plane));
             } else {
                 self.put_on_stage(slot, class, Constraint::Plane(plane), false);
@@ -238,7 +241,8 @@ impl Kernel {
     }
 
     /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads, a program of the host, or one
-    /// of those of [`Kernel::end_page_by_stage`]; false if it has to take the general path, and nothing has happened yet.
+    /// of those of [`Kernel::end_page_by_stage`] or [`Kernel::end_units_by_stage`]; false if it has to take the general path, and nothing has
+    /// happened yet.
     ///
     /// # Errors
     /// When a rule is broken.
@@ -250,6 +254,11 @@ impl Kernel {
             return Ok(true);
         }
         if self.by_stage_in_pages && state.count == 1 && self.end_page_by_stage(die, queue)? {
+            return Ok(true);
+        }
+        let class = self.dies[die as usize].class;
+        if self.by_stage_in_planes && (class == GC_READ || class == GC_WRITE) {
+            self.end_units_by_stage(die, class, queue)?;
             return Ok(true);
         }
         let state = &mut self.dies[die as usize];
@@ -273,7 +282,7 @@ impl Kernel {
         self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
         self.busy -= 1;
         if let Some(stage) = &mut self.stage {
-            stage.count_running(die, Class::HOST_READ, -(count as i32));
+            stage.end_pages(die, Class::HOST_READ, count as u32);
         }
         for &slot in &pages[..count] {
             let FlashOp { owner, units, bytes, ready, delayed, .. } = *self.slab.get(slot);
@@ -281,7 +290,7 @@ impl Kernel {
             let gc_affected = delayed || ready < collector_end;
             self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
         }
-        if self.by_stage_in_pages {
+        if self.by_stage_in_planes {
             self.go_on_at(die, queue)?;
             return Ok(true);
         }

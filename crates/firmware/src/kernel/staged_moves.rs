@@ -13,9 +13,11 @@ use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::dispatch::Sight;
 use crate::policy::placement::Constraint;
-use crate::task::{Action, Class, Tasks, ROWS};
+use crate::task::{Action, Class, Task, Tasks, ROWS};
 use wordline_base::EventQueue;
 use wordline_flash::Kind;
+
+const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
 
 /// What starts at an idle die straight from the stage.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +32,7 @@ impl Kernel {
     /// As [`Kernel::pump`]: mostly nothing may go, or the operations of one queue.
     #[inline]
     pub(super) fn pump_by_stage(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        if self.by_stage_in_pages {
+        if self.by_stage_in_planes {
             self.pump_pages(queue)
         } else if self.is_calm() {
             self.pump_calm(queue)
@@ -300,6 +302,17 @@ impl Kernel {
         let most = self.plan.units_per_program;
         let bound = self.space.bind_open(&mut self.blocks, plane, stream_of(class));
         let (mut place, mut slot) = (bound.block * self.plan.units_per_block + bound.page * most, first);
+        if class == GC_WRITE && self.by_stage_in_planes {
+            match &mut self.stage {
+                Some(stage) if counted => stage.count_waiting(die, class, -(most as i32)),
+                _ => self.begin_alone(),
+            }
+            let domain = self.blocks.domain_of_plane(plane);
+            while slot != NONE {
+                slot = self.place_moved(slot, place, bound.block, domain)?;
+                place += 1;
+            }
+        }
         while slot != NONE {
             let FlashOp { next, .. } = *self.slab.get(slot);
             if next == NONE {
@@ -344,7 +357,7 @@ impl Kernel {
             stage.count_running(die, Class::HOST_WRITE, -i32::from(count));
         }
         self.end_program(die);
-        if self.by_stage_in_pages {
+        if self.by_stage_in_planes {
             return self.go_on_at(die, queue);
         }
         if !self.has_nothing_sent(die) {

@@ -5,7 +5,8 @@
 //! becomes idle takes the oldest of what was sent to it, and the policy looks once at the operations for the dies that have room
 //! (`look`). What this cannot do at once it leaves to the general path, before anything has happened.
 //!
-//! [`Kernel::goes_by_stage_in_pages`] is the one place that says which drives may go this way.
+//! [`Kernel::goes_by_stage_in_planes`] is the one place that says which drives may go this way, and that of `staged_units`, which has what is
+//! different where several units fill a page.
 
 use super::ready::Ready;
 use super::{Fault, HostDone, Kernel};
@@ -20,9 +21,9 @@ const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
 
 impl Kernel {
-    /// True if commands of this drive may go straight through its commit stage page by page: nothing but the stage holds operations up, and
-    /// what is asked about pages is known from an open block.
-    pub(super) fn goes_by_stage_in_pages(&self) -> bool {
+    /// True if commands of this drive may go straight through its commit stage plane by plane: nothing but the stage holds operations up,
+    /// what is asked about pages is known from an open block, and what lacks company waits for a plane.
+    pub(super) fn goes_by_stage_in_planes(&self) -> bool {
         let plain_map = self.table.is_none() && self.parity.is_none() && !self.follows_units;
         let plain_blocks = self.space.is_plain() && !self.blocks.has_superblocks() && !self.binds_apart;
         let plain_order = self.takes_oldest && self.cores.is_none() && self.read_limit == u32::MAX;
@@ -31,9 +32,15 @@ impl Kernel {
             && self.turns.is_none()
             && self.schedule.is_none()
             && self.collect.copyback() == Copyback::Off;
-        let by_page = self.plan.units_per_program == 1 && self.plan.domains > 1 && !self.avoids_short;
+        let by_plane = self.plan.domains > 1 && !self.avoids_short;
         let by_dies = self.goes_straight_by_stage() && self.dispatch.sees() == Sight::Oldest;
-        by_dies && by_page && plain_map && plain_blocks && plain_order && plain_gc
+        let in_planes = by_dies && by_plane && plain_map && plain_blocks && plain_order && plain_gc;
+        in_planes && (self.plan.units_per_program == 1 || matches!(self.placement.at(0), Constraint::Plane(_)))
+    }
+
+    /// True if they may go page by page: one unit fills a page.
+    pub(super) fn goes_by_stage_in_pages(&self) -> bool {
+        self.plan.units_per_program == 1 && self.goes_by_stage_in_planes()
     }
 
     /// True if all commands may go straight through the commit stage page by page.
@@ -137,9 +144,8 @@ impl Kernel {
         } else if !self.has_nothing_sent(die) {
             self.dispatch_sent(die, queue)?;
         }
-        if self.is_calm() && self.stage_is_empty() {
-            debug_assert!(self.is_settled(), "something else is left to do");
-            return Ok(());
+        if self.is_calm() {
+            return self.look_and_go_on(queue);
         }
         self.pump_pages(queue)
     }
@@ -154,21 +160,7 @@ impl Kernel {
         }
         let first = die * self.planes_per_die.get();
         let at = if planes.is_power_of_two() { planes.trailing_zeros() } else { self.oldest_bit(first, planes.into()) };
-        self.leads_current(first + at, Class::HOST_READ).then_some((first + at, planes & !(1 << at)))
-    }
-
-    /// True if nothing waits in the stage, so that a look finds nothing: it is as after that.
-    #[inline(always)]
-    fn stage_is_empty(&mut self) -> bool {
-        let Some(stage) = self.stage.as_mut().filter(|stage| stage.has_nothing()) else { return false };
-        if self.now >= self.control_due {
-            return false;
-        }
-        if stage.is_due() {
-            stage.roams = false;
-            stage.settle();
-        }
-        true
+        self.leads_read(first + at, Class::HOST_READ).then_some((first + at, planes & !(1 << at)))
     }
 
     /// As [`Kernel::pump`].
@@ -178,10 +170,22 @@ impl Kernel {
         if !self.is_calm() {
             return self.run(queue);
         }
+        self.look_and_go_on(queue)
+    }
+
+    /// The same if no die has to be looked at: others are sent from the stage, and dies that these go to take them.
+    #[inline(always)]
+    fn look_and_go_on(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         if self.stage.as_ref().is_none_or(|stage| !stage.is_due()) || self.look_for_pages() {
             debug_assert!(self.is_settled(), "something else is left to do");
             return Ok(());
         }
+        self.take_what_was_sent(queue)
+    }
+
+    /// Dies to which a look has sent something take it.
+    #[inline(never)]
+    fn take_what_was_sent(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         self.dispatch_marked(queue)?;
         if self.is_settled() {
             return Ok(());
@@ -231,6 +235,9 @@ impl Kernel {
                 self.start_oldest_read(die, plane, class, others, queue)?;
                 return Ok(true);
             }
+            Class::HOST_WRITE | GC_WRITE if self.is_straight_by_stage_in_units() => {
+                return self.program_units(die, class, (plane, others), queue);
+            }
             _ if !self.by_stage_in_pages => false,
             GC_WRITE if self.moves_alone(die, plane, others) => self.program_moved_page(die, plane, queue)?,
             Class::HOST_WRITE if (others == 0 || self.pack.window() == 0) && !self.feeds(plane) => {
@@ -252,6 +259,9 @@ impl Kernel {
     fn leads_read(&self, plane: u32, class: Class) -> bool {
         if self.by_stage_in_pages {
             return self.leads_current(plane, class);
+        }
+        if class == GC_READ && self.by_stage_in_planes {
+            return true;
         }
         let op = self.slab.get(self.queues[plane as usize * CLASSES + class.index()].head);
         let takes_time = class.is_host() || !self.instant;

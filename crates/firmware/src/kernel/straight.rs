@@ -42,6 +42,7 @@ impl Kernel {
         self.straight_moves = self.moves_straight();
         self.straight_pages = self.moves_pages();
         self.straight_by_stage = self.goes_straight_by_stage();
+        self.by_stage_in_planes = self.goes_by_stage_in_planes();
         self.by_stage_in_pages = self.goes_by_stage_in_pages();
     }
 

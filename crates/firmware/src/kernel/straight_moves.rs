@@ -11,6 +11,7 @@
 
 use super::ready::Ready;
 use super::{stream_of, Fault, HostDone, Kernel, Waits};
+use crate::map::Place;
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::collect::Copyback;
 use crate::policy::placement::Constraint;
@@ -561,15 +562,8 @@ impl Kernel {
         let mut place = bound.block * self.plan.units_per_block + bound.page * most;
         let mut slot = head;
         while slot != NONE {
-            let FlashOp { unit, source, stamp, next, .. } = *self.slab.get(slot);
-            let old = self.map.bind(unit, place);
-            debug_assert_eq!(old, Some(source), "a valid unit lies where it was read");
-            self.map.invalidate(source);
-            self.blocks.moved(self.units_per_block.quotient(source), bound.block, domain);
-            if let Some(shadow) = &mut self.shadow {
-                shadow.moved(unit, place, stamp)?;
-            }
-            (place, slot) = (place + 1, next);
+            slot = self.place_moved(slot, place, bound.block, domain)?;
+            place += 1;
         }
         self.space.settle(domain, most);
         self.command
@@ -579,6 +573,20 @@ impl Kernel {
             self.settle_page(plane, bound, GC_WRITE);
         }
         Ok(true)
+    }
+
+    /// Gives a valid unit of a victim its new place, in the domain where it was: as [`Kernel::place_unit`]. Gives the operation behind its own.
+    #[inline(always)]
+    pub(super) fn place_moved(&mut self, slot: u32, place: Place, block: u32, domain: u32) -> Result<u32, Fault> {
+        let FlashOp { unit, source, stamp, next, .. } = *self.slab.get(slot);
+        let old = self.map.bind(unit, place);
+        debug_assert_eq!(old, Some(source), "a valid unit lies where it was read");
+        self.map.invalidate(source);
+        self.blocks.moved(self.units_per_block.quotient(source), block, domain);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.moved(unit, place, stamp)?;
+        }
+        Ok(next)
     }
 
     /// Sends the bound writes of a class to their idle die.

@@ -1,0 +1,165 @@
+//! The straight way of all commands through the commit stage where several units fill a page, and each plane collects for itself.
+//!
+//! As [`super::staged_pages`], with which it shares what comes next at a die and the look at the stage. A read of a victim ends with a write for each
+//! unit of its page that is still valid: these come to the queue of their plane together. Their program ends with the next read of its job.
+//!
+//! [`Kernel::goes_by_stage_in_planes`] is the one place that says which drives may go this way.
+
+use super::straight_moves::Left;
+use super::{Fault, Kernel, Waits};
+use crate::map::Place;
+use crate::ops::{FlashOp, NONE};
+use crate::policy::placement::Constraint;
+use crate::task::{Action, Class, Task};
+use wordline_base::EventQueue;
+use wordline_flash::Kind;
+
+const GC_READ: Class = Class::new(Task::GC, Action::Read);
+const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
+
+impl Kernel {
+    /// True if all commands may go straight through the commit stage where several units fill a page.
+    #[must_use]
+    pub fn is_straight_by_stage_in_units(&self) -> bool {
+        self.by_stage_in_planes && !self.by_stage_in_pages
+    }
+
+    /// Ends a command that read or programmed for GC, as [`Kernel::complete`] and [`Kernel::pump`] would.
+    #[inline(never)]
+    pub(super) fn end_units_by_stage(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
+        debug_assert!(!self.dies[die as usize].mixed, "no command has operations of several tasks");
+        let left = self.leave_die(die, class);
+        if let Some(stage) = &mut self.stage {
+            stage.end_pages(die, class, left.slots().len() as u32);
+        }
+        if class == GC_READ {
+            left.slots().iter().for_each(|&slot| self.units_were_read(slot));
+        } else {
+            self.units_were_moved(&left);
+        }
+        self.go_on_at(die, queue)
+    }
+
+    /// Programs the oldest units of a class that wait for a plane of an idle die, if they fill a page of an open block, and nothing that waits
+    /// for other planes may share the command; false if not, and nothing has happened yet.
+    #[inline(never)]
+    pub(super) fn program_units(
+        &mut self,
+        die: u32,
+        class: Class,
+        (plane, others): (u32, u32),
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
+        if others != 0 && self.pack.window() > 0 {
+            return Ok(false);
+        }
+        self.command.clear(Kind::Program);
+        if !self.bind_full_page(die, plane, class, Waits::Plane(plane))? {
+            return Ok(false);
+        }
+        self.start(die, class, queue)?;
+        Ok(true)
+    }
+
+    /// A page of a victim was read: as [`Kernel::moved_out`].
+    #[inline(always)]
+    fn units_were_read(&mut self, slot: u32) {
+        let FlashOp { source, owner, units, .. } = *self.slab.get(slot);
+        self.slab.remove(slot);
+        let gone = u32::from(units) - self.stage_moved(source, owner);
+        let domain = self.jobs.get(owner).domain;
+        self.jobs.read_ended(owner);
+        self.settle_units(domain, gone);
+        self.moves_on_by_stage(owner, gone);
+        self.gather(Task::GC, domain);
+    }
+
+    /// The valid units of a page of a victim wait in the stage to be written, behind the others of their plane; gives how many there are.
+    #[inline(always)]
+    fn stage_moved(&mut self, source: Place, owner: u32) -> u32 {
+        let Some(mut stage) = self.stage.take() else { return 0 };
+        let plane = self.plane_of(source);
+        let at = stage.at(GC_WRITE, Constraint::Plane(plane));
+        let fifo = &mut stage.queue_mut(at).fifo;
+        let page = source - self.units_per_page.remainder(source);
+        let (mut found, mut from, end) = (0, page, page + self.plan.units_per_page);
+        while let Some(place) = self.map.next_valid(from, end) {
+            self.sequence += 1;
+            let slot = self.slab.insert(FlashOp {
+                class: GC_WRITE,
+                unit: self.map.unit_at(place),
+                source: place,
+                owner,
+                stamp: self.shadow.as_ref().map_or(0, |shadow| shadow.at(place)),
+                ready: self.now,
+                sequence: self.sequence,
+                ..FlashOp::default()
+            });
+            fifo.push(&mut self.slab, slot);
+            (found, from) = (found + 1, place + 1);
+        }
+        if found > 0 {
+            let fifo = *fifo;
+            let lonely = !self.may_go(&fifo, GC_WRITE, self.blocks.domain_of_plane(plane));
+            stage.come_together(at, found, lonely);
+        }
+        self.stage = Some(stage);
+        found
+    }
+
+    /// Units of victims were written: neighbours of one job are told to it together.
+    #[inline(always)]
+    fn units_were_moved(&mut self, left: &Left) {
+        let (mut job, mut units) = (NONE, 0);
+        for &first in left.slots() {
+            let mut slot = first;
+            while slot != NONE {
+                let FlashOp { owner, next, .. } = *self.slab.get(slot);
+                self.slab.remove(slot);
+                if owner != job && units > 0 {
+                    self.counters.moved[Task::GC.index()] += u64::from(units);
+                    self.moves_on_by_stage(job, std::mem::take(&mut units));
+                }
+                (job, units, slot) = (owner, units + 1, next);
+            }
+        }
+        self.counters.moved[Task::GC.index()] += u64::from(units);
+        self.moves_on_by_stage(job, units);
+    }
+
+    /// Units of a job of GC have reached their new places, or need none any more: as [`Kernel::arrived`].
+    #[inline(never)]
+    fn moves_on_by_stage(&mut self, slot: u32, units: u32) {
+        self.jobs.get_mut(slot).on_the_way -= units;
+        loop {
+            let job = self.jobs.get(slot);
+            if job.cursor >= job.end {
+                if !job.queued || (job.on_the_way == 0 && !job.empty) {
+                    self.advance(slot);
+                }
+                return;
+            }
+            if job.on_the_way >= job.window {
+                return;
+            }
+            let (cursor, end) = (job.cursor, job.end);
+            let Some(place) = self.map.next_valid(cursor, end) else {
+                self.jobs.get_mut(slot).cursor = end;
+                continue;
+            };
+            let units = self.take_page(slot, place);
+            self.sequence += 1;
+            let read = self.slab.insert(FlashOp {
+                class: GC_READ,
+                source: place,
+                units: units as u16,
+                owner: slot,
+                bytes: units * self.plan.unit_bytes,
+                ready: self.now,
+                sequence: self.sequence,
+                ..FlashOp::default()
+            });
+            self.send_from_processor(read, GC_READ, Constraint::Plane(self.plane_of(place)));
+        }
+    }
+}
