@@ -38,7 +38,7 @@ def places(name: str, pattern: str) -> list[str]:
 
 def test_a_task_is_named_in_two_places() -> None:
     # An argument of this name belongs to the library that draws on terminals.
-    assert places("refresh", r"(?i)\brefresh\b(?!=)") == [
+    assert places("refresh", r"(?i)\brefresh\b(?!=)|\bRefresh(Config|Policy)\b") == [
         "crates/firmware/src/policy/mod.rs: pub mod refresh;",
         'crates/firmware/src/task.rs: REFRESH "refresh" "read refresh" refresh RefreshConfig RefreshPolicy;',
         # What lets it take policies in Python.
@@ -53,6 +53,14 @@ def test_a_task_is_named_in_two_places() -> None:
     named = r"\bWEAR\b|\bWear(Config|Policy)\b|\bwear-(read|write|erase)\b|\btasks\.wear\b"
     assert places("wear", named) == [
         'crates/firmware/src/task.rs: WEAR "wear" "wear leveling" wear WearConfig WearPolicy;',
+    ]
+    # Folding alone makes no sense without a cache, whatever its policy: the check of the cache says so.
+    assert places(
+        "fold", r"\bFOLD\b|\bFold(Config|Policy)\b|\bupkeep\.fold\b|\bfold-(read|write|erase)\b|\btasks\.fold\b"
+    ) == [
+        "crates/firmware/src/config/slc.rs: if upkeep.occasion(Task::FOLD) == Occasion::Never || has_cache {",
+        'crates/firmware/src/config/slc.rs: Err(ConfigError::new("fold.policy", self.upkeep.fold.name(), problem))',
+        'crates/firmware/src/task.rs: FOLD "fold" "SLC folding" fold FoldConfig FoldPolicy;',
     ]
 
 
