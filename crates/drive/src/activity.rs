@@ -84,10 +84,17 @@ impl Growth {
     /// Makes one interval of each two.
     fn double(&mut self) {
         let parts = self.seen.len();
-        let merged = |pair: &[Time]| -> Vec<Time> {
-            (0..parts).map(|part| pair[part] + pair.get(parts + part).copied().unwrap_or(0)).collect()
-        };
-        self.cells = self.cells.chunks(2 * parts).flat_map(merged).collect();
+        let intervals = self.cells.len() / parts;
+        for pair in 0..intervals / 2 {
+            let (done, pairs) = self.cells.split_at_mut((2 * pair + 1) * parts);
+            for part in 0..parts {
+                done[pair * parts + part] = done[2 * pair * parts + part] + pairs[part];
+            }
+        }
+        if !intervals.is_multiple_of(2) {
+            self.cells.copy_within((intervals - 1) * parts.., intervals / 2 * parts);
+        }
+        self.cells.truncate(intervals.div_ceil(2) * parts);
     }
 
     /// The sum of a part over some of the intervals.

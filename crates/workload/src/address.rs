@@ -38,6 +38,15 @@ struct OnMember {
     nth: u32,
 }
 
+impl OnMember {
+    #[inline(never)]
+    fn place(&self, offset: u64, bytes: u32) -> Result<(Piece, Option<Piece>), NoPlace> {
+        let (first, rest) = self.map.place_here(self.nth, offset, bytes)?;
+        let moved = |(offset, bytes): Piece| (self.start + offset, bytes);
+        Ok((moved(first), rest.map(moved)))
+    }
+}
+
 /// Why a request has no place on the drive.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoPlace {
@@ -99,11 +108,15 @@ impl AddressMap {
     /// The place of `bytes` bytes at `offset` of `device`, in one piece or two.
     #[inline]
     pub fn place(&self, device: u32, offset: u64, bytes: u32) -> Result<(Piece, Option<Piece>), NoPlace> {
-        if let Some(OnMember { start, map, nth }) = self.on.get(device as usize) {
-            let (first, rest) = map.place(*nth, offset, bytes)?;
-            let moved = |(offset, bytes): Piece| (start + offset, bytes);
-            return Ok((moved(first), rest.map(moved)));
+        match self.on.get(device as usize) {
+            Some(member) => member.place(offset, bytes),
+            None => self.place_here(device, offset, bytes),
         }
+    }
+
+    /// The same where no device has a member of its own.
+    #[inline]
+    fn place_here(&self, device: u32, offset: u64, bytes: u32) -> Result<(Piece, Option<Piece>), NoPlace> {
         let base = self.bases.get(device as usize).copied().unwrap_or(0);
         let Some(offset) = base.checked_add(offset) else { return Err(NoPlace::PastEnd { end: u64::MAX }) };
         let Some(end) = offset.checked_add(u64::from(bytes) + SECTOR - 1) else {

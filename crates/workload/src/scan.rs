@@ -65,7 +65,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The value of the next digits, eight at most, and how many they are; there is none if the end of what has been read is near.
-    #[inline]
+    #[inline(always)]
     fn digits(&mut self) -> Option<(u64, usize)> {
         let (bytes, rest) = self.rest.split_first_chunk::<8>()?;
         let word = u64::from_le_bytes(*bytes) ^ ZEROS;
@@ -74,17 +74,15 @@ impl<'a> Scan<'a> {
             self.rest = rest;
             return Some((joined(word), 8));
         }
-        let count = others.trailing_zeros() as usize / 8;
-        if count == 0 {
-            return Some((0, 0));
-        }
+        let bits = others.trailing_zeros() & 56;
+        let count = bits as usize / 8;
         self.rest = &self.rest[count..];
-        // Zeros come before them.
-        Some((joined(word << (64 - 8 * count)), count))
+        // Zeros come before them; there may be eight.
+        Some((joined(word << 8 << (56 - bits)), count))
     }
 
-    /// A whole number.
-    #[inline]
+    /// A whole number. Most of a line is numbers, and a call would take longer than some of them.
+    #[inline(always)]
     pub fn number(&mut self) -> Option<u64> {
         let (value, count) = self.digits()?;
         if count < 8 {
@@ -94,7 +92,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The rest of a number that began with eight digits.
-    #[inline]
+    #[inline(always)]
     fn more(&mut self, first: u64) -> Option<u64> {
         let (second, count) = self.digits()?;
         let value = first * POWERS[count] + second;
@@ -107,7 +105,7 @@ impl<'a> Scan<'a> {
     }
 
     /// A time in a unit of `10^unit` ps, with a fraction or without.
-    #[inline]
+    #[inline(always)]
     pub fn time(&mut self, unit: u32) -> Option<u128> {
         let whole = u128::from(self.number()?) * u128::from(POWERS[unit as usize]);
         if self.rest.first() != Some(&b'.') {

@@ -37,21 +37,44 @@ impl Drive {
         self.settle()
     }
 
-    /// Starts a read of a part of one unit at once, if nothing is in its way; false if it is to be served as any other request.
+    /// Starts a read, or a write of parts of units, at once, if it is of one unit or two and nothing is in its way; false if it is to be
+    /// served as any other request.
     #[inline(always)]
     fn starts_straight(&mut self, slot: u32) -> Result<bool, Fault> {
-        let state = &self.slots[slot as usize];
-        let Request { offset, bytes, op, .. } = state.request;
-        if op != Op::Read || self.split.is_some() {
+        let Request { offset, bytes, op, .. } = self.slots[slot as usize].request;
+        if self.split.is_some() {
             return Ok(false);
         }
-        let (unit, skip) = self.unit_at(offset);
-        if skip + u64::from(bytes) > u64::from(self.plan.unit_bytes) {
-            return Ok(false);
+        let (first, skip) = self.unit_at(offset);
+        let end = skip + u64::from(bytes);
+        if op != Op::Read || end > u64::from(self.plan.unit_bytes) {
+            return self.starts_in_parts(slot, first, (skip, end));
         }
-        let started = self.kernel.read_straight(self.now, slot, unit, bytes, &mut self.queue)?;
+        let started = self.kernel.read_straight(self.now, slot, first, bytes, &mut self.queue)?;
         if started {
             self.slots[slot as usize].units = 1;
+        }
+        Ok(started)
+    }
+
+    /// The same for all but a read of one unit: for bytes from `skip` to `end`, counted from the start of the first unit.
+    #[inline(never)]
+    fn starts_in_parts(&mut self, slot: u32, first: u32, (skip, end): (u64, u64)) -> Result<bool, Fault> {
+        let whole = u64::from(self.plan.unit_bytes);
+        let is_two = end > whole;
+        let started = match self.slots[slot as usize].request.op {
+            Op::Read if end <= 2 * whole => {
+                let bytes = [(whole - skip) as u32, (end - whole) as u32];
+                self.kernel.read_two_straight(self.now, slot, first, bytes, &mut self.queue)?
+            }
+            // No unit of it is whole.
+            Op::Write if end - skip < whole && !is_two || is_two && skip > 0 && end < 2 * whole => {
+                self.kernel.write_parts_straight(self.now, slot, (first, is_two), &mut self.queue)?
+            }
+            _ => false,
+        };
+        if started {
+            self.slots[slot as usize].units = 1 + u32::from(is_two);
         }
         Ok(started)
     }

@@ -3,8 +3,8 @@
 //! Where the map is in memory and nobody looks at single reads, little can happen to one. Its die is busy, so that it waits there;
 //! or idle and without work, so that it starts. The end of its command brings its data, and the oldest read that waits there
 //! comes next. The functions here do these moments with the same slots, books, queues and events as the general path, in the
-//! same order, but without marks, survey and arbiter. All other moments are left to it, one request or one end at a time. So
-//! the state of the kernel is the same after each step, whichever way it took.
+//! same order, but without marks, survey and arbiter. A write of a part of a unit begins as such a read. All other moments are left to
+//! the general path, one request or one end at a time. So the state of the kernel is the same after each step, whichever way it took.
 //!
 //! [`Kernel::goes_straight`] is the one place that says which drives may go this way. `straight_moves` has programs and
 //! the moves of GC.
@@ -25,6 +25,16 @@ enum Next {
     Nothing,
     /// The oldest read of a plane; others wait for these planes, as bits.
     Read(u32, u32),
+}
+
+/// Where a unit lies, and whether its die is busy.
+#[derive(Clone, Copy)]
+struct Spot {
+    source: u32,
+    block: u32,
+    plane: u32,
+    die: u32,
+    busy: bool,
 }
 
 impl Kernel {
@@ -88,29 +98,113 @@ impl Kernel {
         if self.buffer.holds(unit) || !self.is_quiet_straight() {
             return Ok(false);
         }
-        let Some(source) = self.map.place(unit) else { return Ok(false) };
+        let Some(spot) = self.spot_of(unit) else { return Ok(false) };
+        self.now = now;
+        self.read_at(spot, FlashOp { unit, owner: request, bytes, ..FlashOp::default() }, queue)?;
+        Ok(true)
+    }
+
+    /// The same for so many bytes of a unit and of the next one, where each lies in a page of its own.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline]
+    pub fn read_two_straight(
+        &mut self,
+        now: Time,
+        request: u32,
+        first: u32,
+        bytes: [u32; 2],
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
+        if !self.straight || self.plan.units_per_page > 1 || !self.is_quiet_straight() {
+            return Ok(false);
+        }
+        if self.buffer.holds(first) || self.buffer.holds(first + 1) {
+            return Ok(false);
+        }
+        let Some(spots) = self.spots_of(first) else { return Ok(false) };
+        self.now = now;
+        for (unit, (spot, bytes)) in (first..).zip(spots.into_iter().zip(bytes)) {
+            self.read_at(spot, FlashOp { unit, owner: request, bytes, ..FlashOp::default() }, queue)?;
+        }
+        Ok(true)
+    }
+
+    /// Writes parts of a unit for a request, and of the next one if there are two, as [`Kernel::write`] and [`Kernel::pump`] would, where there is
+    /// no write buffer: what they are merged with is read. False if they have to take the general path, and nothing has happened yet.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline]
+    pub fn write_parts_straight(
+        &mut self,
+        now: Time,
+        request: u32,
+        (first, is_two): (u32, bool),
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
+        if !self.straight_moves || self.places_each || self.buffer.is_used() || !self.is_quiet_straight() {
+            return Ok(false);
+        }
+        if is_two {
+            let Some([lead, other]) = self.spots_of(first) else { return Ok(false) };
+            self.now = now;
+            self.merge_at(lead, request, first, queue)?;
+            self.merge_at(other, request, first + 1, queue)?;
+            return Ok(true);
+        }
+        let Some(spot) = self.spot_of(first) else { return Ok(false) };
+        self.now = now;
+        self.merge_at(spot, request, first, queue)?;
+        Ok(true)
+    }
+
+    /// Reads a unit that a request writes a part of.
+    #[inline(always)]
+    fn merge_at(&mut self, spot: Spot, request: u32, unit: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.counters.host_units += 1;
+        let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
+        let bytes = self.plan.unit_bytes;
+        let read = FlashOp { unit, owner: request, bytes, stamp, role: Role::Merge, ..FlashOp::default() };
+        self.read_at(spot, read, queue)
+    }
+
+    /// Where a unit lies, if its die is busy, or idle without other work.
+    #[inline(always)]
+    fn spot_of(&self, unit: u32) -> Option<Spot> {
+        let source = self.map.place(unit)?;
         let block = self.units_per_block.quotient(source);
         let plane = self.blocks_per_plane.quotient(block);
         let die = self.planes_per_die.quotient(plane);
-        let busy = self.dies[die as usize].busy;
-        if !busy && (self.shared_count > 0 || !self.dies[die as usize].waiting.is_nothing()) {
-            return Ok(false);
-        }
-        self.now = now;
+        let state = &self.dies[die as usize];
+        let starts = state.busy || (self.shared_count == 0 && state.waiting.is_nothing());
+        starts.then_some(Spot { source, block, plane, die, busy: state.busy })
+    }
+
+    /// The same for a unit and the next one. Two in an idle die may share a command, which the general path finds out.
+    #[inline(always)]
+    fn spots_of(&self, first: u32) -> Option<[Spot; 2]> {
+        let (lead, other) = (self.spot_of(first)?, self.spot_of(first + 1)?);
+        (other.busy || other.die != lead.die).then_some([lead, other])
+    }
+
+    /// Puts a read into the queue of its busy die, or starts it at its idle one.
+    #[inline(always)]
+    fn read_at(&mut self, spot: Spot, op: FlashOp, queue: &mut EventQueue) -> Result<(), Fault> {
+        let Spot { source, block, plane, die, busy } = spot;
         self.sequence += 1;
-        let (ready, sequence) = (now, self.sequence);
-        let op = FlashOp { ready, sequence, unit, source, owner: request, bytes, ..FlashOp::default() };
-        let slot = self.slab.insert(op);
+        let (ready, sequence) = (self.now, self.sequence);
+        let slot = self.slab.insert(FlashOp { ready, sequence, source, ..op });
         if busy {
             self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].push(&mut self.slab, slot);
             self.dies[die as usize].waiting.set(Class::HOST_READ, self.planes_per_die.remainder(plane));
-            return Ok(true);
+            return Ok(());
         }
         self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
         self.busy += 1;
         let page = self.page_address(plane, block, self.page_of(source));
-        self.start_page_read(die, slot, (page, bytes), Class::HOST_READ, queue)?;
-        Ok(true)
+        self.start_page_read(die, slot, (page, op.bytes), Class::HOST_READ, queue)
     }
 
     /// Ends the command of a class of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a plain read; false if it has to take

@@ -81,6 +81,7 @@ impl Kernel {
         }
         let by_page = self.straight_pages && self.dies[die as usize].count == 1;
         match class {
+            Class::HOST_READ if self.has_read_to_merge(die) => self.end_read_to_merge(die),
             Class::HOST_READ => self.end_reads(die),
             Class::HOST_WRITE if self.straight_pages => self.end_pages_of_host(die),
             Class::HOST_WRITE => self.end_program(die),
@@ -134,6 +135,38 @@ impl Kernel {
             } else {
                 self.host_done(slot, &op, op.delayed || gc_affected);
             }
+        }
+    }
+
+    /// True if the command of a die has read the data that one partial write is merged with, which no buffer holds.
+    #[inline(always)]
+    fn has_read_to_merge(&self, die: u32) -> bool {
+        let state = &self.dies[die as usize];
+        let merges = |op: &FlashOp| op.role == Role::Merge && !op.buffered;
+        state.count == 1 && merges(self.slab.get(state.pages[0]))
+    }
+
+    /// It has ended: the read becomes the write, as [`Kernel::merged`]. Mostly it goes to the same die, which is looked at next.
+    #[inline(always)]
+    fn end_read_to_merge(&mut self, die: u32) {
+        let left = self.leave_die(die, Class::HOST_READ);
+        let slot = left.pages[0];
+        self.counters.merge_reads += 1;
+        self.sequence += 1;
+        let op = self.slab.get_mut(slot);
+        op.class = Class::HOST_WRITE;
+        op.delayed |= op.ready < left.collector_end;
+        (op.ready, op.sequence) = (self.now, self.sequence);
+        match self.placement.at(self.units_together.quotient(op.unit)) {
+            Constraint::Plane(plane) => {
+                let to = self.planes_per_die.quotient(plane);
+                self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].push(&mut self.slab, slot);
+                self.dies[to as usize].waiting.set(Class::HOST_WRITE, plane - to * self.planes_per_die.get());
+                if to != die {
+                    self.mark(to);
+                }
+            }
+            place => self.commit(slot, Class::HOST_WRITE, place),
         }
     }
 

@@ -62,13 +62,13 @@ impl Units {
     }
 
     /// An address in bytes that a line of the usual kind has next.
-    #[inline]
+    #[inline(always)]
     pub fn next_offset(self, scan: &mut Scan) -> Option<u64> {
         scan.number()?.checked_mul(self.address)
     }
 
     /// A size in bytes that a line of the usual kind has next.
-    #[inline]
+    #[inline(always)]
     pub fn next_size(self, scan: &mut Scan) -> Option<u64> {
         scan.number()?.checked_mul(self.size).filter(|bytes| *bytes <= LARGEST)
     }
