@@ -48,6 +48,10 @@ impl Drive {
         let (first, skip) = self.unit_at(offset);
         let end = skip + u64::from(bytes);
         if op != Op::Read || end > u64::from(self.plan.unit_bytes) {
+            let has_whole_unit = skip == 0 && end >= u64::from(self.plan.unit_bytes);
+            if op == Op::Write && has_whole_unit {
+                return Ok(false);
+            }
             return self.starts_in_parts(slot, first, (skip, end));
         }
         let started = self.kernel.read_straight(self.now, slot, first, bytes, &mut self.queue)?;

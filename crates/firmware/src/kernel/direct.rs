@@ -10,6 +10,7 @@
 //! and a plane that GC has to itself while nothing else can go in the whole drive ([`Kernel::move_direct`]).
 
 use super::{Fault, Kernel};
+use crate::map::Place;
 use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::collect::Copyback;
 use crate::policy::placement::Constraint;
@@ -518,32 +519,46 @@ impl Kernel {
     /// As [`Kernel::advance`], for a job of GC in a plane.
     #[inline]
     fn advance_direct(&mut self, slot: u32, plane: u32) {
+        while let Some(place) = self.page_to_read(slot) {
+            let units = self.take_page(slot, place);
+            self.push_direct(plane, self.read_for(slot, place, units));
+        }
+    }
+
+    /// The first valid unit of the next page that a job of GC reads; none if it reads no other now. A job that has read all goes on with what
+    /// comes then.
+    #[inline(always)]
+    pub(super) fn page_to_read(&mut self, slot: u32) -> Option<Place> {
         loop {
             let job = self.jobs.get(slot);
             if job.cursor >= job.end {
                 if !job.queued || (job.on_the_way == 0 && !job.empty) {
                     self.advance(slot);
                 }
-                return;
+                return None;
             }
             if job.on_the_way >= job.window {
-                return;
+                return None;
             }
             let (cursor, end) = (job.cursor, job.end);
-            let Some(place) = self.map.next_valid(cursor, end) else {
-                self.jobs.get_mut(slot).cursor = end;
-                continue;
-            };
-            let units = self.take_page(slot, place);
-            let op = FlashOp {
-                class: GC_READ,
-                source: place,
-                units: units as u16,
-                owner: slot,
-                bytes: units * self.plan.unit_bytes,
-                ..FlashOp::default()
-            };
-            self.push_direct(plane, op);
+            let next = self.map.next_valid(cursor, end);
+            if next.is_some() {
+                return next;
+            }
+            self.jobs.get_mut(slot).cursor = end;
+        }
+    }
+
+    /// The read of a page with so many valid units for a job of GC, from the place of the first.
+    #[inline(always)]
+    pub(super) fn read_for(&self, job: u32, place: Place, units: u32) -> FlashOp {
+        FlashOp {
+            class: GC_READ,
+            source: place,
+            units: units as u16,
+            owner: job,
+            bytes: units * self.plan.unit_bytes,
+            ..FlashOp::default()
         }
     }
 

@@ -5,10 +5,9 @@
 //!
 //! [`Kernel::goes_by_stage_in_planes`] is the one place that says which drives may go this way.
 
-use super::straight_moves::Left;
 use super::{Fault, Kernel, Waits};
 use crate::map::Place;
-use crate::ops::{FlashOp, NONE};
+use crate::ops::FlashOp;
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, Task};
 use wordline_base::EventQueue;
@@ -35,7 +34,7 @@ impl Kernel {
         if class == GC_READ {
             left.slots().iter().for_each(|&slot| self.units_were_read(slot));
         } else {
-            self.units_were_moved(&left);
+            self.units_were_moved(&left, Self::moves_on_by_stage);
         }
         self.go_on_at(die, queue)
     }
@@ -107,58 +106,15 @@ impl Kernel {
         found
     }
 
-    /// Units of victims were written: neighbours of one job are told to it together.
-    #[inline(always)]
-    fn units_were_moved(&mut self, left: &Left) {
-        let (mut job, mut units) = (NONE, 0);
-        for &first in left.slots() {
-            let mut slot = first;
-            while slot != NONE {
-                let FlashOp { owner, next, .. } = *self.slab.get(slot);
-                self.slab.remove(slot);
-                if owner != job && units > 0 {
-                    self.counters.moved[Task::GC.index()] += u64::from(units);
-                    self.moves_on_by_stage(job, std::mem::take(&mut units));
-                }
-                (job, units, slot) = (owner, units + 1, next);
-            }
-        }
-        self.counters.moved[Task::GC.index()] += u64::from(units);
-        self.moves_on_by_stage(job, units);
-    }
-
     /// Units of a job of GC have reached their new places, or need none any more: as [`Kernel::arrived`].
     #[inline(never)]
     fn moves_on_by_stage(&mut self, slot: u32, units: u32) {
         self.jobs.get_mut(slot).on_the_way -= units;
-        loop {
-            let job = self.jobs.get(slot);
-            if job.cursor >= job.end {
-                if !job.queued || (job.on_the_way == 0 && !job.empty) {
-                    self.advance(slot);
-                }
-                return;
-            }
-            if job.on_the_way >= job.window {
-                return;
-            }
-            let (cursor, end) = (job.cursor, job.end);
-            let Some(place) = self.map.next_valid(cursor, end) else {
-                self.jobs.get_mut(slot).cursor = end;
-                continue;
-            };
+        while let Some(place) = self.page_to_read(slot) {
             let units = self.take_page(slot, place);
             self.sequence += 1;
-            let read = self.slab.insert(FlashOp {
-                class: GC_READ,
-                source: place,
-                units: units as u16,
-                owner: slot,
-                bytes: units * self.plan.unit_bytes,
-                ready: self.now,
-                sequence: self.sequence,
-                ..FlashOp::default()
-            });
+            let (ready, sequence) = (self.now, self.sequence);
+            let read = self.slab.insert(FlashOp { ready, sequence, ..self.read_for(slot, place, units) });
             self.send_from_processor(read, GC_READ, Constraint::Plane(self.plane_of(place)));
         }
     }

@@ -260,10 +260,16 @@ impl Kernel {
         }
     }
 
-    /// The program of a die with units of victims has ended: neighbours of one job are told to it together.
+    /// The program of a die with units of victims has ended.
     #[inline(never)]
     fn end_moved_program(&mut self, die: u32) {
         let left = self.leave_die(die, GC_WRITE);
+        self.units_were_moved(&left, Self::move_on_straight);
+    }
+
+    /// Units of victims were written: neighbours of one job are told to it together, by a function that takes the job and their number.
+    #[inline(always)]
+    pub(super) fn units_were_moved(&mut self, left: &Left, move_on: impl Fn(&mut Self, u32, u32)) {
         let (mut job, mut units) = (NONE, 0);
         for &first in left.slots() {
             let mut slot = first;
@@ -272,46 +278,24 @@ impl Kernel {
                 self.slab.remove(slot);
                 if owner != job && units > 0 {
                     self.counters.moved[Task::GC.index()] += u64::from(units);
-                    self.move_on_straight(job, std::mem::take(&mut units));
+                    move_on(self, job, std::mem::take(&mut units));
                 }
                 (job, units, slot) = (owner, units + 1, next);
             }
         }
         self.counters.moved[Task::GC.index()] += u64::from(units);
-        self.move_on_straight(job, units);
+        move_on(self, job, units);
     }
 
     /// Units of a job of GC have reached their new places, or need none any more: as [`Kernel::arrived`].
     #[inline(always)]
     pub(super) fn move_on_straight(&mut self, slot: u32, units: u32) {
         self.jobs.get_mut(slot).on_the_way -= units;
-        loop {
-            let job = self.jobs.get(slot);
-            if job.cursor >= job.end {
-                if !job.queued || (job.on_the_way == 0 && !job.empty) {
-                    self.advance(slot);
-                }
-                return;
-            }
-            if job.on_the_way >= job.window {
-                return;
-            }
-            let (cursor, end, block) = (job.cursor, job.end, job.block);
-            let Some(place) = self.map.next_valid(cursor, end) else {
-                self.jobs.get_mut(slot).cursor = end;
-                continue;
-            };
+        while let Some(place) = self.page_to_read(slot) {
             let units =
                 if self.plan.units_per_page == 1 { self.take_unit(slot, place) } else { self.take_page(slot, place) };
-            let read = FlashOp {
-                class: GC_READ,
-                source: place,
-                units: units as u16,
-                owner: slot,
-                bytes: units * self.plan.unit_bytes,
-                ..FlashOp::default()
-            };
-            self.queue_in_plane(self.blocks.plane_of(block), read);
+            let plane = self.blocks.plane_of(self.jobs.get(slot).block);
+            self.queue_in_plane(plane, self.read_for(slot, place, units));
         }
     }
 
