@@ -114,6 +114,15 @@ impl AddressMap {
         }
     }
 
+    /// The same for what has its place in one piece.
+    #[inline]
+    pub fn piece(&self, device: u32, offset: u64, bytes: u32) -> Option<Piece> {
+        match self.place(device, offset, bytes) {
+            Ok((piece, None)) => Some(piece),
+            _ => None,
+        }
+    }
+
     /// The same where no device has a member of its own.
     #[inline]
     fn place_here(&self, device: u32, offset: u64, bytes: u32) -> Result<(Piece, Option<Piece>), NoPlace> {

@@ -60,6 +60,7 @@ impl Parser for Alibaba {
         }))
     }
 
+    #[inline(always)]
     fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
         let mut scan = Scan::new(bytes);
         let device = scan.device(devices, 1)?;

@@ -73,6 +73,7 @@ impl Parser for Cloudphysics {
         }))
     }
 
+    #[inline(always)]
     fn parse_at_once(&self, bytes: &[u8], _: &mut DeviceTable) -> Option<(Parsed, usize)> {
         let mut scan = Scan::new(bytes);
         scan.skip_number()?;

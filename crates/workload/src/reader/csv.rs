@@ -319,6 +319,7 @@ impl Parser for Csv {
         }))
     }
 
+    #[inline(always)]
     fn parse_at_once(&self, bytes: &[u8], _: &mut DeviceTable) -> Option<(Parsed, usize)> {
         let Separator::Byte(separator) = self.separator else { return None };
         // Not a comment, nor a blank line; the first column may be one that is not read.

@@ -59,6 +59,7 @@ impl Parser for Hp {
         }))
     }
 
+    #[inline(always)]
     fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
         let mut scan = Scan::new(bytes);
         let time = scan.time(self.units.time)?;

@@ -124,7 +124,7 @@ impl Parser for Msr {
         }))
     }
 
-    #[inline]
+    #[inline(always)]
     fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
         if self.separator != Separator::Byte(b',') {
             return None;

@@ -1,5 +1,6 @@
 //! What a format brings: its description, and a parser that turns its lines or records into requests.
 
+use super::batch::Line;
 use super::sample::Sample;
 use crate::device::DeviceTable;
 use crate::error::{Problem, WorkloadError};
@@ -33,7 +34,7 @@ pub(crate) fn nothing(_: &[u8]) -> bool {
 }
 
 /// A parsed line; the time is in picoseconds since the epoch of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parsed {
     pub time: u128,
     pub device: u32,
@@ -60,6 +61,18 @@ pub(crate) trait Parser: Send {
     /// with its end. `None` says nothing of it: then [`Parser::parse`] reads it.
     fn parse_at_once(&self, _bytes: &[u8], _devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
         None
+    }
+
+    /// Reads the lines that `bytes` begin with in that way, up to one that cannot be, as many as `lines` have room for; gives their number.
+    fn parse_many(&self, bytes: &[u8], devices: &mut DeviceTable, lines: &mut [Line]) -> usize {
+        let (mut count, mut rest) = (0, bytes);
+        for line in lines {
+            let Some((parsed, length)) = self.parse_at_once(rest, devices) else { break };
+            rest = &rest[length..];
+            *line = Line { parsed, end: (bytes.len() - rest.len()) as u32 };
+            count += 1;
+        }
+        count
     }
 
     /// Length of the record that begins with `head`, at most 128 KiB; asked again with as many bytes until they suffice.
