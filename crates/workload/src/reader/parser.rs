@@ -5,6 +5,7 @@ use super::sample::Sample;
 use crate::device::DeviceTable;
 use crate::error::{Problem, WorkloadError};
 use crate::format_options::FormatOptions;
+use crate::scan::Scan;
 use wordline_base::Op;
 
 /// Description of a format.
@@ -57,19 +58,18 @@ pub(crate) trait Parser: Send {
     /// Reads a line, or a binary record; `None` when it is no request.
     fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Result<Option<Parsed>, Box<Problem>>;
 
-    /// Reads the line that `bytes` begin with, if it looks as most lines of the format do; gives its request, and how many bytes it has
-    /// with its end. `None` says nothing of it: then [`Parser::parse`] reads it.
-    fn parse_at_once(&self, _bytes: &[u8], _devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
+    /// Reads the next line with its end, if it looks as most lines of the format do. `None` says nothing of it: then [`Parser::parse`]
+    /// reads it, and nothing goes on where the scan stopped.
+    fn parse_at_once(&self, _scan: &mut Scan, _devices: &mut DeviceTable) -> Option<Parsed> {
         None
     }
 
     /// Reads the lines that `bytes` begin with in that way, up to one that cannot be, as many as `lines` have room for; gives their number.
     fn parse_many(&self, bytes: &[u8], devices: &mut DeviceTable, lines: &mut [Line]) -> usize {
-        let (mut count, mut rest) = (0, bytes);
+        let (mut count, mut scan) = (0, Scan::new(bytes));
         for line in lines {
-            let Some((parsed, length)) = self.parse_at_once(rest, devices) else { break };
-            rest = &rest[length..];
-            *line = Line { parsed, end: (bytes.len() - rest.len()) as u32 };
+            let Some(parsed) = self.parse_at_once(&mut scan, devices) else { break };
+            *line = Line { parsed, end: (bytes.len() - scan.len()) as u32 };
             count += 1;
         }
         count
