@@ -106,7 +106,7 @@ impl AddressMap {
     }
 
     /// The place of `bytes` bytes at `offset` of `device`, in one piece or two.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, device: u32, offset: u64, bytes: u32) -> Result<(Piece, Option<Piece>), NoPlace> {
         match self.on.get(device as usize) {
             Some(member) => member.place(offset, bytes),
@@ -114,8 +114,17 @@ impl AddressMap {
         }
     }
 
+    /// The same for what has its place in one piece.
+    #[inline(always)]
+    pub fn piece(&self, device: u32, offset: u64, bytes: u32) -> Option<Piece> {
+        match self.place(device, offset, bytes) {
+            Ok((piece, None)) => Some(piece),
+            _ => None,
+        }
+    }
+
     /// The same where no device has a member of its own.
-    #[inline]
+    #[inline(always)]
     fn place_here(&self, device: u32, offset: u64, bytes: u32) -> Result<(Piece, Option<Piece>), NoPlace> {
         let base = self.bases.get(device as usize).copied().unwrap_or(0);
         let Some(offset) = base.checked_add(offset) else { return Err(NoPlace::PastEnd { end: u64::MAX }) };
@@ -148,7 +157,7 @@ impl AddressMap {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn scale(&self, start: u64, length: u32) -> Result<(Piece, Option<Piece>), NoPlace> {
         if u64::from(length) > self.modulus {
             return Err(NoPlace::TooLarge);

@@ -172,8 +172,10 @@ impl Reader {
     /// Fills an empty block; `false` if the trace ends in it.
     fn fill(&mut self, block: &mut Block) -> bool {
         while block.items.len() < BLOCK {
-            if let Some(request) = self.stream.next_at_once() {
-                block.items.push(Item { request, device: self.stream.device(), second: false });
+            let before = block.items.len();
+            let give = |request, device| block.items.push(Item { request, device, second: false });
+            self.stream.give_at_once(BLOCK - before, give);
+            if block.items.len() > before {
                 continue;
             }
             let second = self.stream.is_split();

@@ -141,12 +141,12 @@ impl Lines {
         }
     }
 
-    /// Takes the next line, which has so many bytes with its end, and is neither blank nor a comment.
+    /// Takes the next `count` lines, which have `length` bytes with their ends, of these `last` the last line. None is blank or a comment.
     #[inline]
-    pub fn take(&mut self, length: usize) {
-        self.current = (self.start, self.start + length);
+    pub fn take(&mut self, count: u64, length: usize, last: usize) {
         self.start += length;
-        self.number += 1;
+        self.current = (self.start - last, self.start);
+        self.number += count;
     }
 
     /// Leaves out bytes at the start of a binary file; `false` when it has fewer.

@@ -179,21 +179,43 @@ impl TraceStream {
         (self.options.past_end == PastEnd::Scale).then(|| self.map.extent())
     }
 
-    /// The next request, if it is as most are: of a line of the usual kind, in one piece on the drive. With it changes nothing of
-    /// what the stream says of itself. `None` says nothing: then [`TraceStream::next_otherwise`] has it.
+    /// The next requests, `most` at most, as long as they are as most are: of lines of the usual kind, in one piece on the drive. With them
+    /// changes nothing of what the stream says of itself. They are given one by one, with their devices. If there is none, that says
+    /// nothing: then [`TraceStream::next_otherwise`] has the next one.
+    #[inline]
+    pub fn give_at_once(&mut self, most: usize, mut give: impl FnMut(Request, u32)) {
+        if self.rest.is_some() {
+            return;
+        }
+        let most = self.options.limit.map_or(most, |limit| (most as u64).min(limit.saturating_sub(self.done)) as usize);
+        let Some((lines, base, mut last)) = self.reader.usual() else { return };
+        let mut count = 0;
+        for line in lines.iter().take(most) {
+            let Some(record) = Record::of_usual(line, base, last) else { break };
+            let Ok(arrival) = arrival(&self.options, self.begin + record.time_ps) else { break };
+            let Some((offset, bytes)) = self.map.piece(record.device, record.offset, record.bytes) else { break };
+            give(
+                Request { arrival, offset, bytes, op: record.op, fua: record.fua, stream: self.stream },
+                record.device,
+            );
+            self.device = record.device;
+            last = line.parsed.time;
+            count += 1;
+        }
+        if count > 0 {
+            self.reader.take(count, last);
+            self.last = last - base;
+            self.in_loop += count as u64;
+            self.done += count as u64;
+        }
+    }
+
+    /// The next request, likewise.
     #[inline]
     pub fn next_at_once(&mut self) -> Option<Request> {
-        if self.rest.is_some() || self.options.limit.is_some_and(|limit| self.done >= limit) {
-            return None;
-        }
-        let (record, length) = self.reader.peek()?;
-        let arrival = self.arrival_of(record).ok()?;
-        let ((offset, bytes), None) = self.map.place(record.device, record.offset, record.bytes).ok()? else {
-            return None;
-        };
-        self.reader.take(&record, length);
-        self.count(record);
-        Some(Request { arrival, offset, bytes, op: record.op, fua: record.fua, stream: self.stream })
+        let mut next = None;
+        self.give_at_once(1, |request, _| next = Some(request));
+        next
     }
 
     #[inline]
@@ -227,7 +249,7 @@ impl TraceStream {
     #[inline]
     fn request(&mut self, record: Record) -> Result<Request, WorkloadError> {
         self.count(record);
-        let arrival = self.arrival_of(record).map_err(|arrival| self.too_late(arrival))?;
+        let arrival = arrival(&self.options, self.begin + record.time_ps).map_err(|arrival| self.too_late(arrival))?;
         let mut request = Request { arrival, offset: 0, bytes: 0, op: record.op, fua: record.fua, stream: self.stream };
         if record.op != Op::Flush {
             match self.map.place(record.device, record.offset, record.bytes) {
@@ -247,18 +269,6 @@ impl TraceStream {
         self.device = record.device;
         self.in_loop += 1;
         self.done += 1;
-    }
-
-    /// When a request arrives; an error with the same if that is beyond the end of simulated time.
-    #[inline]
-    fn arrival_of(&self, record: Record) -> Result<Time, u128> {
-        if self.options.pace == Pace::Asap {
-            return Ok(0);
-        }
-        let traced = self.begin + record.time_ps;
-        // At the recorded speed times stay exact; otherwise they are exact to one part in 2^53, and in order.
-        let arrival = if self.options.speed == 1.0 { traced } else { (traced as f64 / self.options.speed) as u128 };
-        Time::try_from(arrival).ok().filter(|&arrival| arrival <= END_OF_TIME).ok_or(arrival)
     }
 
     #[cold]
@@ -437,6 +447,17 @@ impl TraceStream {
         }
         Some(share(self.read(), self.done, self.options.limit))
     }
+}
+
+/// When a request arrives that has this time in all loops; an error with the arrival if that is beyond the end of simulated time.
+#[inline]
+fn arrival(options: &TraceOptions, traced: u128) -> Result<Time, u128> {
+    if options.pace == Pace::Asap {
+        return Ok(0);
+    }
+    // At the recorded speed times stay exact; otherwise they are exact to one part in 2^53, and in order.
+    let arrival = if options.speed == 1.0 { traced } else { (traced as f64 / options.speed) as u128 };
+    Time::try_from(arrival).ok().filter(|&arrival| arrival <= END_OF_TIME).ok_or(arrival)
 }
 
 /// Share of a trace already replayed, of which the share `read` has been read, after `done` requests.

@@ -15,17 +15,25 @@ const HIGHEST: u64 = u64::from_le_bytes([0x80; 8]);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scan<'a> {
     rest: &'a [u8],
+    /// Eight digits that a time began with, and their value: the next ones mostly begin with the same.
+    eight: ([u8; 8], u64),
 }
 
 impl<'a> Scan<'a> {
     pub fn new(rest: &'a [u8]) -> Self {
-        Self { rest }
+        Self { rest, eight: ([b'0'; 8], 0) }
     }
 
     /// Bytes that are left.
     #[inline]
-    pub fn len(self) -> usize {
+    pub fn len(&self) -> usize {
         self.rest.len()
+    }
+
+    /// The next byte, which is not taken.
+    #[inline]
+    pub fn first(&self) -> Option<u8> {
+        self.rest.first().copied()
     }
 
     /// The next byte.
@@ -104,10 +112,26 @@ impl<'a> Scan<'a> {
         (count <= 3).then(|| value * POWERS[count] + third)
     }
 
+    /// A whole number that mostly begins as the one before it.
+    #[inline(always)]
+    fn time_number(&mut self) -> Option<u64> {
+        let bytes = self.rest.first_chunk::<8>()?;
+        if *bytes == self.eight.0 {
+            self.rest = &self.rest[8..];
+            return self.more(self.eight.1);
+        }
+        let (value, count) = self.digits()?;
+        if count < 8 {
+            return (count > 0).then_some(value);
+        }
+        self.eight = (*bytes, value);
+        self.more(value)
+    }
+
     /// A time in a unit of `10^unit` ps, with a fraction or without.
     #[inline(always)]
     pub fn time(&mut self, unit: u32) -> Option<u128> {
-        let whole = u128::from(self.number()?) * u128::from(POWERS[unit as usize]);
+        let whole = u128::from(self.time_number()?) * u128::from(POWERS[unit as usize]);
         if self.rest.first() != Some(&b'.') {
             return Some(whole);
         }
@@ -119,7 +143,7 @@ impl<'a> Scan<'a> {
     }
 
     /// A number whose value is not asked for: one digit or more.
-    #[inline]
+    #[inline(always)]
     pub fn skip_number(&mut self) -> Option<()> {
         let mut count = self.skip_digits()?;
         if count == 0 {
@@ -132,7 +156,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The next digits, eight at most; gives how many they are.
-    #[inline]
+    #[inline(always)]
     fn skip_digits(&mut self) -> Option<usize> {
         let word = u64::from_le_bytes(*self.rest.first_chunk::<8>()?) ^ ZEROS;
         let count = others(word).trailing_zeros() as usize / 8;
@@ -154,18 +178,20 @@ impl<'a> Scan<'a> {
     pub fn device(&mut self, devices: &mut DeviceTable, fields: usize) -> Option<u32> {
         let (number, length) = match devices.same(self.rest) {
             Some(same) if self.rest.get(same.1).is_some_and(|&byte| is_between(byte)) => same,
-            _ => self.other_device(devices, fields)?,
+            _ => other_device(self.rest, devices, fields)?,
         };
         self.rest = &self.rest[length..];
         Some(number)
     }
+}
 
-    #[inline(never)]
-    fn other_device(&self, devices: &mut DeviceTable, fields: usize) -> Option<(u32, usize)> {
-        let mut ends = self.rest.iter().enumerate().filter(|(_, byte)| is_between(**byte));
-        let (end, _) = ends.nth(fields - 1)?;
-        Some((devices.known(&self.rest[..end])?, end))
-    }
+/// A device that `rest` begins with and an earlier line has named, and the length of its name. A scan lent to a call would be kept in
+/// memory rather than in registers, so this gets its bytes only.
+#[inline(never)]
+fn other_device(rest: &[u8], devices: &mut DeviceTable, fields: usize) -> Option<(u32, usize)> {
+    let mut ends = rest.iter().enumerate().filter(|(_, byte)| is_between(**byte));
+    let (end, _) = ends.nth(fields - 1)?;
+    Some((devices.known(&rest[..end])?, end))
 }
 
 /// The highest bit of the first byte that is above 9, and maybe of some behind it.

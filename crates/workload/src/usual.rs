@@ -163,20 +163,25 @@ fn options(format: TraceFormat, broken: bool, random: &mut Stream) -> TraceOptio
 /// What a stream gives and says with each request, and how many requests come at once.
 type Told = Vec<(Result<Option<Request>, String>, u32, Standing, u64)>;
 
-fn told(file: &Scratch, options: &TraceOptions, usual: bool) -> Result<(Told, Vec<String>, usize), WorkloadError> {
+/// `most` is how many requests may come in one step; none if all lines go the general way.
+fn told(file: &Scratch, options: &TraceOptions, most: usize) -> Result<(Told, Vec<String>, usize), WorkloadError> {
     let mut stream = TraceStream::open(file.path(), options, &Space::whole(DRIVE), 3)?;
     let (mut told, mut at_once) = (Vec::new(), 0);
     loop {
-        if !usual {
+        if most == 0 {
             stream.read_slowly();
         }
-        let request = match stream.next_at_once() {
-            Some(request) => {
-                at_once += 1;
-                Ok(Some(request))
-            }
-            None => stream.next_otherwise().map_err(|error| error.to_string()),
-        };
+        let (mut given, before) = (Vec::new(), stream.done());
+        stream.give_at_once(most.max(1), |request, device| given.push((request, device)));
+        at_once += given.len();
+        for (n, &(request, device)) in given.iter().enumerate() {
+            told.push((Ok(Some(request)), device, stream.standing(), before + n as u64 + 1));
+        }
+        if let Some((_, device)) = given.last() {
+            assert_eq!((*device, before + given.len() as u64), (stream.device(), stream.done()));
+            continue;
+        }
+        let request = stream.next_otherwise().map_err(|error| error.to_string());
         let goes_on = matches!(request, Ok(Some(_)));
         told.push((request, stream.device(), stream.standing(), stream.done()));
         if !goes_on {
@@ -192,7 +197,8 @@ fn alike(seed: u64) -> (usize, usize) {
     let broken = random.below(4) > 0;
     let file = Scratch::new(content(format, random.below(300) + 1, broken, &mut random).as_bytes());
     let options = options(format, broken, &mut random);
-    let (usual, slow) = (told(&file, &options, true), told(&file, &options, false));
+    let most = [1, 2, 7, 1000][random.below(4) as usize];
+    let (usual, slow) = (told(&file, &options, most), told(&file, &options, 0));
     match (usual, slow) {
         (Ok((usual, names, at_once)), Ok((slow, same_names, none))) => {
             assert_eq!(none, 0, "the general way takes nothing at once");

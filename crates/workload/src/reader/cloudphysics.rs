@@ -73,8 +73,8 @@ impl Parser for Cloudphysics {
         }))
     }
 
-    fn parse_at_once(&self, bytes: &[u8], _: &mut DeviceTable) -> Option<(Parsed, usize)> {
-        let mut scan = Scan::new(bytes);
+    #[inline(always)]
+    fn parse_at_once(&self, scan: &mut Scan, _: &mut DeviceTable) -> Option<Parsed> {
         scan.skip_number()?;
         scan.expect(b',')?;
         let time = scan.time(self.units.time)?;
@@ -86,10 +86,10 @@ impl Parser for Cloudphysics {
         } else {
             return None;
         };
-        let size = self.units.next_size(&mut scan)?;
+        let size = self.units.next_size(scan)?;
         scan.expect(b',')?;
-        let offset = self.units.next_offset(&mut scan)?;
+        let offset = self.units.next_offset(scan)?;
         scan.end()?;
-        Some((Parsed { time, device: 0, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
+        Some(Parsed { time, device: 0, offset, bytes: size, op, fua: false })
     }
 }

@@ -319,13 +319,13 @@ impl Parser for Csv {
         }))
     }
 
-    fn parse_at_once(&self, bytes: &[u8], _: &mut DeviceTable) -> Option<(Parsed, usize)> {
+    #[inline(always)]
+    fn parse_at_once(&self, scan: &mut Scan, _: &mut DeviceTable) -> Option<Parsed> {
         let Separator::Byte(separator) = self.separator else { return None };
         // Not a comment, nor a blank line; the first column may be one that is not read.
-        if matches!(bytes.first()?, b'#' | ..=b' ') {
+        if matches!(scan.first()?, b'#' | ..=b' ') {
             return None;
         }
-        let mut scan = Scan::new(bytes);
         let (mut time, mut op, mut offset, mut size) = (None, None, None, None);
         for (at, column) in self.order.iter().enumerate() {
             if at > 0 {
@@ -334,13 +334,12 @@ impl Parser for Csv {
             match column {
                 Column::Time => time = Some(scan.time(self.units.time)?),
                 Column::Op => op = Some(usual_op(scan.field(separator)?)?),
-                Column::Offset => offset = Some(self.units.next_offset(&mut scan)?),
-                Column::Size => size = Some(self.units.next_size(&mut scan)?),
+                Column::Offset => offset = Some(self.units.next_offset(scan)?),
+                Column::Size => size = Some(self.units.next_size(scan)?),
                 Column::Other => drop(scan.field(separator)?),
             }
         }
         scan.end()?;
-        let parsed = Parsed { time: time?, device: 0, offset: offset?, bytes: size?, op: op?, fua: false };
-        Some((parsed, bytes.len() - scan.len()))
+        Some(Parsed { time: time?, device: 0, offset: offset?, bytes: size?, op: op?, fua: false })
     }
 }

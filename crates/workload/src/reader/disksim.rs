@@ -87,19 +87,19 @@ impl Parser for DiskSim {
         }))
     }
 
-    fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
-        let mut scan = Scan::new(bytes);
+    #[inline(always)]
+    fn parse_at_once(&self, scan: &mut Scan, devices: &mut DeviceTable) -> Option<Parsed> {
         let time = scan.time(self.units.time)?;
         scan.expect(b' ')?;
         let device = scan.device(devices, 1)?;
         scan.expect(b' ')?;
-        let offset = self.units.next_offset(&mut scan)?;
+        let offset = self.units.next_offset(scan)?;
         scan.expect(b' ')?;
-        let size = self.units.next_size(&mut scan)?;
+        let size = self.units.next_size(scan)?;
         scan.expect(b' ')?;
-        let op = words::next_digit(&mut scan, self.read)?;
+        let op = words::next_digit(scan, self.read)?;
         scan.end()?;
-        Some((Parsed { time, device, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
+        Some(Parsed { time, device, offset, bytes: size, op, fua: false })
     }
 }
 

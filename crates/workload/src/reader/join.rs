@@ -1,7 +1,8 @@
 //! Several files as one trace.
 
+use super::batch::Line;
 use super::detect::Detected;
-use super::parser::{Item, Parsed};
+use super::parser::Item;
 use super::source::{same_format, Shared, Source};
 use crate::compress::is_pipe;
 use crate::error::{Problem, WorkloadError};
@@ -79,19 +80,19 @@ impl Joined {
         }
     }
 
-    /// As [`Source::peek`].
+    /// As [`Source::usual`].
     #[inline]
-    pub fn peek(&mut self, shared: &mut Shared) -> Option<(Parsed, usize)> {
+    pub fn usual(&mut self, shared: &mut Shared) -> &[Line] {
         if self.by_time {
-            return None;
+            return &[];
         }
-        self.sources[0].peek(shared)
+        self.sources[0].usual(shared)
     }
 
     /// As [`Source::take`].
     #[inline]
-    pub fn take(&mut self, length: usize, shared: &mut Shared) -> u64 {
-        self.sources[0].take(length, shared)
+    pub fn take(&mut self, count: usize, shared: &mut Shared) -> u64 {
+        self.sources[0].take(count, shared)
     }
 
     /// Lets all lines go the general way, to compare both.

@@ -2,6 +2,7 @@
 
 pub(crate) mod alibaba;
 pub(crate) mod arc;
+mod batch;
 pub(crate) mod blkparse;
 pub(crate) mod blktrace;
 pub(crate) mod cloudphysics;
@@ -40,11 +41,12 @@ use crate::error::{empty, nearest, option, Problem, WorkloadError};
 use crate::files;
 use crate::number::seconds;
 use crate::options::{Backwards, TraceOptions, ZeroSize};
+use batch::Line;
 use cursor::Cursor;
 use detect::Detected;
 use formats::TraceFormat;
 use join::Joined;
-use parser::Item;
+use parser::{Item, Parsed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use source::Shared;
@@ -73,6 +75,28 @@ pub struct Record {
     pub op: Op,
     /// Force unit access.
     pub fua: bool,
+}
+
+impl Record {
+    /// What a usual line holds, if nothing is wrong with it by itself or behind a request of the time `last`.
+    #[inline]
+    pub(crate) fn of_usual(line: &Line, base: u128, last: u128) -> Option<Self> {
+        let parsed = &line.parsed;
+        let right = parsed.bytes != 0 && parsed.offset <= FURTHEST && parsed.time >= last;
+        right.then(|| Self::of(parsed, parsed.time - base))
+    }
+
+    #[inline]
+    fn of(parsed: &Parsed, time_ps: u128) -> Self {
+        Self {
+            time_ps,
+            device: parsed.device,
+            offset: parsed.offset,
+            bytes: parsed.bytes as u32,
+            op: parsed.op,
+            fua: parsed.fua,
+        }
+    }
 }
 
 /// Requests and lines of a trace left out or changed while reading.
@@ -204,35 +228,24 @@ impl TraceReader {
         }
     }
 
-    /// The next request with its line's length, if its line is as most are and nothing is wrong with it; it is taken only by
-    /// [`TraceReader::take`]. `None` says nothing: then [`TraceReader::next_record`] has it.
+    /// The next lines that are as most are, what to subtract from their times, and the time that none of them may be before. Their
+    /// requests are taken only by [`TraceReader::take`], if nothing is wrong with them; if there is none, that says nothing: then
+    /// [`TraceReader::next_record`] has the next one.
     #[inline]
-    pub(crate) fn peek(&mut self) -> Option<(Record, usize)> {
+    pub(crate) fn usual(&mut self) -> Option<(&[Line], u128, u128)> {
         // The first one sets the base, by the general way.
         let base = self.base?;
         let Feed::Files(files) = &mut self.feed else { return None };
-        let (parsed, length) = files.peek(&mut self.shared)?;
-        if parsed.bytes == 0 || parsed.offset > FURTHEST || parsed.time < self.last {
-            return None;
-        }
-        let record = Record {
-            time_ps: parsed.time - base,
-            device: parsed.device,
-            offset: parsed.offset,
-            bytes: parsed.bytes as u32,
-            op: parsed.op,
-            fua: parsed.fua,
-        };
-        Some((record, length))
+        Some((files.usual(&mut self.shared), base, self.last))
     }
 
-    /// Takes the request that was peeked at.
+    /// Takes the first lines of these, one at least; `last` is the time of the last one.
     #[inline]
-    pub(crate) fn take(&mut self, record: &Record, length: usize) {
+    pub(crate) fn take(&mut self, count: usize, last: u128) {
         let Feed::Files(files) = &mut self.feed else { return };
-        self.line = files.take(length, &mut self.shared);
-        self.last = self.base.unwrap_or(0) + record.time_ps;
-        self.requests += 1;
+        self.line = files.take(count, &mut self.shared);
+        self.last = last;
+        self.requests += count as u64;
     }
 
     /// Lets all lines go the general way, to compare both.
@@ -276,14 +289,7 @@ impl TraceReader {
         }
         self.last = time;
         self.requests += 1;
-        Ok(Some(Record {
-            time_ps: time - base,
-            device: parsed.device,
-            offset: parsed.offset,
-            bytes: parsed.bytes as u32,
-            op: parsed.op,
-            fua: parsed.fua,
-        }))
+        Ok(Some(Record::of(&parsed, time - base)))
     }
 
     #[cold]

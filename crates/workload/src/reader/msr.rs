@@ -124,12 +124,11 @@ impl Parser for Msr {
         }))
     }
 
-    #[inline]
-    fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
+    #[inline(always)]
+    fn parse_at_once(&self, scan: &mut Scan, devices: &mut DeviceTable) -> Option<Parsed> {
         if self.separator != Separator::Byte(b',') {
             return None;
         }
-        let mut scan = Scan::new(bytes);
         let time = scan.time(self.units.time)?;
         scan.expect(b',')?;
         let device = scan.device(devices, 2)?;
@@ -141,13 +140,13 @@ impl Parser for Msr {
         } else {
             return None;
         };
-        let offset = self.units.next_offset(&mut scan)?;
+        let offset = self.units.next_offset(scan)?;
         scan.expect(b',')?;
-        let size = self.units.next_size(&mut scan)?;
+        let size = self.units.next_size(scan)?;
         scan.expect(b',')?;
         scan.skip_number()?;
         scan.end()?;
-        Some((Parsed { time, device, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
+        Some(Parsed { time, device, offset, bytes: size, op, fua: false })
     }
 }
 

@@ -1,9 +1,11 @@
 //! What a format brings: its description, and a parser that turns its lines or records into requests.
 
+use super::batch::Line;
 use super::sample::Sample;
 use crate::device::DeviceTable;
 use crate::error::{Problem, WorkloadError};
 use crate::format_options::FormatOptions;
+use crate::scan::Scan;
 use wordline_base::Op;
 
 /// Description of a format.
@@ -33,7 +35,7 @@ pub(crate) fn nothing(_: &[u8]) -> bool {
 }
 
 /// A parsed line; the time is in picoseconds since the epoch of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parsed {
     pub time: u128,
     pub device: u32,
@@ -56,10 +58,21 @@ pub(crate) trait Parser: Send {
     /// Reads a line, or a binary record; `None` when it is no request.
     fn parse(&mut self, line: &[u8], devices: &mut DeviceTable) -> Result<Option<Parsed>, Box<Problem>>;
 
-    /// Reads the line that `bytes` begin with, if it looks as most lines of the format do; gives its request, and how many bytes it has
-    /// with its end. `None` says nothing of it: then [`Parser::parse`] reads it.
-    fn parse_at_once(&self, _bytes: &[u8], _devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
+    /// Reads the next line with its end, if it looks as most lines of the format do. `None` says nothing of it: then [`Parser::parse`]
+    /// reads it, and nothing goes on where the scan stopped.
+    fn parse_at_once(&self, _scan: &mut Scan, _devices: &mut DeviceTable) -> Option<Parsed> {
         None
+    }
+
+    /// Reads the lines that `bytes` begin with in that way, up to one that cannot be, as many as `lines` have room for; gives their number.
+    fn parse_many(&self, bytes: &[u8], devices: &mut DeviceTable, lines: &mut [Line]) -> usize {
+        let (mut count, mut scan) = (0, Scan::new(bytes));
+        for line in lines {
+            let Some(parsed) = self.parse_at_once(&mut scan, devices) else { break };
+            *line = Line { parsed, end: (bytes.len() - scan.len()) as u32 };
+            count += 1;
+        }
+        count
     }
 
     /// Length of the record that begins with `head`, at most 128 KiB; asked again with as many bytes until they suffice.

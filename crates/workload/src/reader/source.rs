@@ -1,9 +1,10 @@
 //! One file of a trace: its lines or records, its parser, and what makes its time stamps usable.
 
+use super::batch::{Batch, Line};
 use super::detect::{self, Detected};
 use super::formats::{check_options, TraceFormat};
 use super::order::{Sorter, Spreader, MOST_SHARED};
-use super::parser::{Item, Opened, Opening, Parsed, Parser};
+use super::parser::{Item, Opened, Opening, Parser};
 use crate::device::DeviceTable;
 use crate::error::{option, Problem, WorkloadError};
 use crate::lines::Lines;
@@ -106,6 +107,8 @@ pub(crate) struct Source {
     parser: Box<dyn Parser>,
     /// Bytes that tell the length of a binary record; 0 for lines.
     head: usize,
+    /// Lines read ahead.
+    batch: Batch,
     sorter: Option<Sorter>,
     spreader: Option<Spreader>,
     /// True if there is either.
@@ -140,6 +143,7 @@ impl Source {
             lines: Lines::of(path, sample.pipe.as_ref(), opened.head > 0)?,
             parser: opened.parser,
             head: opened.head,
+            batch: Batch::new(),
             arranged: sorter.is_some() || spreader.is_some(),
             sorter,
             spreader,
@@ -197,32 +201,41 @@ impl Source {
         }
     }
 
-    /// The next request with its line's length, if its line is as most are and is not to be sorted, spread or chosen; it is
-    /// taken only by [`Source::take`]. `None` says nothing: then [`Source::next`] has it.
+    /// The next lines, if they are as most are and not to be sorted, spread or chosen; they are taken only by [`Source::take`]. None
+    /// says nothing: then [`Source::next`] has the next request.
     #[inline]
-    pub fn peek(&mut self, shared: &mut Shared) -> Option<(Parsed, usize)> {
+    pub fn usual(&mut self, shared: &mut Shared) -> &[Line] {
         if self.arranged || shared.filter.is_some() {
-            return None;
+            return &[];
         }
-        self.peek_line(shared)
+        self.usual_lines(shared)
     }
 
-    /// The next line, likewise.
+    /// The next lines that are as most are.
     #[inline]
-    fn peek_line(&mut self, shared: &mut Shared) -> Option<(Parsed, usize)> {
+    fn usual_lines(&mut self, shared: &mut Shared) -> &[Line] {
+        if self.batch.rest().is_empty() {
+            self.fill_batch(shared);
+        }
+        self.batch.rest()
+    }
+
+    #[inline(never)]
+    fn fill_batch(&mut self, shared: &mut Shared) {
         if self.odd == MOST_ODD || self.head > 0 {
-            return None;
+            return;
         }
-        let next = self.parser.parse_at_once(self.lines.ahead(), &mut shared.devices);
-        self.odd = if next.is_some() { 0 } else { self.odd + 1 };
-        next
+        let ahead = self.lines.ahead();
+        self.batch.fill(|lines| self.parser.parse_many(ahead, &mut shared.devices, lines));
+        self.odd = if self.batch.rest().is_empty() { self.odd + 1 } else { 0 };
     }
 
-    /// Takes what was peeked at; gives the number of its line.
+    /// Takes so many usual lines, one at least; gives the number of the last one.
     #[inline]
-    pub fn take(&mut self, length: usize, shared: &mut Shared) -> u64 {
-        self.lines.take(length);
-        shared.requests += 1;
+    pub fn take(&mut self, count: usize, shared: &mut Shared) -> u64 {
+        let (length, last) = self.batch.take(count);
+        self.lines.take(count as u64, length, last);
+        shared.requests += count as u64;
         self.lines.number()
     }
 
@@ -230,19 +243,21 @@ impl Source {
     #[cfg(test)]
     pub fn read_slowly(&mut self) {
         self.odd = MOST_ODD;
+        self.batch.clear();
     }
 
     /// The next request as recorded in the file.
     #[inline]
     fn raw(&mut self, shared: &mut Shared) -> Result<Option<Item>, WorkloadError> {
         loop {
-            if let Some((parsed, length)) = self.peek_line(shared) {
-                let line = self.take(length, shared);
+            if let Some(&Line { parsed, .. }) = self.usual_lines(shared).first() {
+                let line = self.take(1, shared);
                 if shared.keeps(parsed.device) {
                     return Ok(Some(Item { parsed, line }));
                 }
                 continue;
             }
+            self.batch.clear();
             if !self.advance(shared)? {
                 return Ok(None);
             }

@@ -65,8 +65,8 @@ impl Parser for Systor {
         }))
     }
 
-    fn parse_at_once(&self, bytes: &[u8], devices: &mut DeviceTable) -> Option<(Parsed, usize)> {
-        let mut scan = Scan::new(bytes);
+    #[inline(always)]
+    fn parse_at_once(&self, scan: &mut Scan, devices: &mut DeviceTable) -> Option<Parsed> {
         let time = scan.time(self.units.time)?;
         scan.expect(b',')?;
         // The response time is a decimal, and of no use here.
@@ -74,14 +74,14 @@ impl Parser for Systor {
         scan.expect(b'.')?;
         scan.skip_number()?;
         scan.expect(b',')?;
-        let op = words::next_letter(&mut scan)?;
+        let op = words::next_letter(scan)?;
         scan.expect(b',')?;
         let device = scan.device(devices, 1)?;
         scan.expect(b',')?;
-        let offset = self.units.next_offset(&mut scan)?;
+        let offset = self.units.next_offset(scan)?;
         scan.expect(b',')?;
-        let size = self.units.next_size(&mut scan)?;
+        let size = self.units.next_size(scan)?;
         scan.end()?;
-        Some((Parsed { time, device, offset, bytes: size, op, fua: false }, bytes.len() - scan.len()))
+        Some(Parsed { time, device, offset, bytes: size, op, fua: false })
     }
 }
