@@ -2,7 +2,7 @@
 //!
 //! As the look in [`super::send`], with which it shares what is sent; but nothing is asked about writes that may go to several dies.
 
-use super::stage::{Queue, Row, Stage};
+use super::stage::{Queue, Row, Stage, Ways};
 use super::{stream_of, Kernel};
 use crate::ops::{Fifo, NONE};
 use crate::policy::placement::Constraint;
@@ -43,7 +43,7 @@ impl Found {
 impl Kernel {
     /// As [`Kernel::run_stage`] where commands go through the stage plane by plane: mostly nothing there waits for a die with room, or one operation
     /// goes to a die that works. True if nothing is left to do then, if there was nothing before.
-    #[inline]
+    #[inline(never)]
     pub(super) fn look_for_pages(&mut self) -> bool {
         if !self.by_stage_in_pages && self.buffer.has_due() {
             self.list_due();
@@ -53,31 +53,27 @@ impl Kernel {
             self.run_stage();
             return false;
         }
-        let offered = stage.offered(stage.tasks());
-        if offered == Tasks::default() {
+        let ways = stage.ways(self.dispatch.eligible(stage.tasks(), &stage.outstanding));
+        if ways.tasks == Tasks::default() {
             stage.roams = false;
             stage.settle();
             return true;
         }
-        self.send_pages(offered);
+        self.send_pages(ways);
         // Writes may have found no page.
         self.dirty.is_empty() && !self.stalled
     }
 
-    /// Sends what the policy chooses, of tasks whose operations wait for dies that may have room: mostly these wait for one die.
-    #[inline(never)]
-    fn send_pages(&mut self, mut offered: Tasks) {
+    /// Sends what the policy chooses, of tasks whose operations may go to dies that may have room: mostly these wait for one die.
+    #[inline(always)]
+    fn send_pages(&mut self, mut ways: Ways) {
         let Some(mut stage) = self.stage.take() else { return };
-        while offered != Tasks::default() {
-            let tasks = self.dispatch.eligible(offered, &stage.outstanding);
-            if tasks == Tasks::default() {
-                break;
-            }
-            let Some(die) = stage.only_die(tasks) else {
-                self.send_bound(&mut stage, tasks);
+        while ways.tasks != Tasks::default() {
+            let Some(die) = ways.only_die() else {
+                self.send_bound(&mut stage, ways.tasks);
                 break;
             };
-            let rivals = self.rivals(&stage, tasks, die);
+            let rivals = self.rivals(&stage, ways.tasks, die);
             let tasks = rivals.tasks;
             let chosen = match tasks.only() {
                 Some(task) => Some(task),
@@ -90,7 +86,7 @@ impl Kernel {
                 // No other die had room for what waits.
                 break;
             }
-            offered = stage.offered(tasks.and(stage.tasks()));
+            ways = stage.ways(self.dispatch.eligible(tasks.and(stage.tasks()), &stage.outstanding));
         }
         stage.roams = false;
         stage.settle();
@@ -176,7 +172,7 @@ impl Kernel {
     #[inline(never)]
     fn oldest_in_row(&mut self, stage: &Stage, row: &Row, die: u32, mut before: u64) -> Option<(u32, u64)> {
         let mut best = None;
-        for &at in row.queues.iter().filter(|&&at| at != row.lead) {
+        for at in row.queues().filter(|&at| at != row.lead) {
             let queue = stage.queue(at as usize);
             let number = queue.fifo.oldest(&self.slab);
             if number < before && self.goes_from(stage, queue, die) {
