@@ -73,15 +73,12 @@ impl Kernel {
                 self.send_bound(&mut stage, ways.tasks);
                 break;
             };
-            let rivals = self.rivals(&stage, ways.tasks, die);
-            let tasks = rivals.tasks;
-            let chosen = match tasks.only() {
-                Some(task) => Some(task),
-                None if tasks == Tasks::default() => None,
-                None => self.dispatch.next_of(tasks, &rivals.numbers, &stage.outstanding),
+            let chosen = match ways.tasks.only() {
+                Some(task) => self.lead_in_row(&stage, task, die).map(|(at, _)| (at, ways.tasks)),
+                None => self.lead_of_rivals(&stage, ways.tasks, die),
             };
-            let Some(task) = chosen else { break };
-            self.send_lead(&mut stage, rivals.leads[task.index()] as usize, die);
+            let Some((at, tasks)) = chosen else { break };
+            self.send_lead(&mut stage, at as usize, die);
             if !stage.may_have_room(die) {
                 // No other die had room for what waits.
                 break;
@@ -93,23 +90,32 @@ impl Kernel {
         self.stage = Some(stage);
     }
 
-    /// The oldest operations of tasks that wait for a die with room: mostly the first of all can go of each.
+    /// The queue whose oldest operation the policy chooses, of tasks that wait for a die with room, and those of the tasks that can go.
     #[inline(always)]
-    fn rivals(&mut self, stage: &Stage, tasks: Tasks, die: u32) -> Rivals {
-        let (mut rivals, mut left) = (Rivals { tasks, ..Rivals::default() }, tasks);
+    fn lead_of_rivals(&mut self, stage: &Stage, tasks: Tasks, die: u32) -> Option<(u32, Tasks)> {
+        let (mut rivals, mut left) = (Rivals::default(), tasks);
         while let Some(task) = left.pop() {
-            let row = stage.row_at(task, die);
-            let mut found = (row.lead, row.oldest);
-            if !self.goes_from(stage, stage.queue(row.lead as usize), die) {
-                let Some(other) = self.oldest_in_row(stage, row, die, u64::MAX) else {
-                    rivals.tasks = rivals.tasks.without(task);
-                    continue;
-                };
-                found = other;
+            if let Some(lead) = self.lead_in_row(stage, task, die) {
+                (rivals.leads[task.index()], rivals.numbers[task.index()]) = lead;
+                rivals.tasks = rivals.tasks.with(task);
             }
-            (rivals.leads[task.index()], rivals.numbers[task.index()]) = found;
         }
-        rivals
+        let Rivals { tasks, numbers, leads } = rivals;
+        let chosen = match tasks.only() {
+            None if tasks != Tasks::default() => self.dispatch.next_of(tasks, &numbers, &stage.outstanding),
+            only => only,
+        };
+        chosen.map(|task| (leads[task.index()], tasks))
+    }
+
+    /// The queue with the oldest operation of a task that waits for a die with room and can go, and its number: mostly the first of all can.
+    #[inline(always)]
+    fn lead_in_row(&mut self, stage: &Stage, task: Task, die: u32) -> Option<(u32, u64)> {
+        let row = stage.row_at(task, die);
+        if self.goes_from(stage, stage.queue(row.lead as usize), die) {
+            return Some((row.lead, row.oldest));
+        }
+        self.oldest_in_row(stage, row, die, u64::MAX)
     }
 
     /// As [`Kernel::send_oldest`] where no queue may send to several dies, and operations of some tasks may go if their die has room.

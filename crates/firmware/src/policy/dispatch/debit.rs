@@ -71,13 +71,7 @@ impl Dispatch for Debit {
     }
 
     fn eligible(&self, tasks: Tasks, outstanding: &ByTask<u32>) -> Tasks {
-        let (mut left, mut eligible) = (tasks.and(self.tasks), Tasks::default());
-        while let Some(task) = left.pop() {
-            if outstanding[task.index()] < self.limits[task.index()] {
-                eligible = eligible.with(task);
-            }
-        }
-        eligible
+        tasks.and(self.tasks).and(Tasks::that(|task| outstanding[task] < self.limits[task]))
     }
 
     #[inline]
