@@ -2,7 +2,7 @@
 //!
 //! As the look in [`super::send`], with which it shares what is sent; but nothing is asked about writes that may go to several dies.
 
-use super::stage::{Queue, Row, Stage};
+use super::stage::{Queue, Row, Stage, Ways};
 use super::{stream_of, Kernel};
 use crate::ops::{Fifo, NONE};
 use crate::policy::placement::Constraint;
@@ -43,7 +43,7 @@ impl Found {
 impl Kernel {
     /// As [`Kernel::run_stage`] where commands go through the stage plane by plane: mostly nothing there waits for a die with room, or one operation
     /// goes to a die that works. True if nothing is left to do then, if there was nothing before.
-    #[inline]
+    #[inline(never)]
     pub(super) fn look_for_pages(&mut self) -> bool {
         if !self.by_stage_in_pages && self.buffer.has_due() {
             self.list_due();
@@ -53,67 +53,69 @@ impl Kernel {
             self.run_stage();
             return false;
         }
-        let offered = stage.offered(stage.tasks());
-        if offered == Tasks::default() {
+        let ways = stage.ways(self.dispatch.eligible(stage.tasks(), &stage.outstanding));
+        if ways.tasks == Tasks::default() {
             stage.roams = false;
             stage.settle();
             return true;
         }
-        self.send_pages(offered);
+        self.send_pages(ways);
         // Writes may have found no page.
         self.dirty.is_empty() && !self.stalled
     }
 
-    /// Sends what the policy chooses, of tasks whose operations wait for dies that may have room: mostly these wait for one die.
-    #[inline(never)]
-    fn send_pages(&mut self, mut offered: Tasks) {
+    /// Sends what the policy chooses, of tasks whose operations may go to dies that may have room: mostly these wait for one die.
+    #[inline(always)]
+    fn send_pages(&mut self, mut ways: Ways) {
         let Some(mut stage) = self.stage.take() else { return };
-        while offered != Tasks::default() {
-            let tasks = self.dispatch.eligible(offered, &stage.outstanding);
-            if tasks == Tasks::default() {
-                break;
-            }
-            let Some(die) = stage.only_die(tasks) else {
-                self.send_bound(&mut stage, tasks);
+        while ways.tasks != Tasks::default() {
+            let Some(die) = ways.only_die() else {
+                self.send_bound(&mut stage, ways.tasks);
                 break;
             };
-            let rivals = self.rivals(&stage, tasks, die);
-            let tasks = rivals.tasks;
-            let chosen = match tasks.only() {
-                Some(task) => Some(task),
-                None if tasks == Tasks::default() => None,
-                None => self.dispatch.next_of(tasks, &rivals.numbers, &stage.outstanding),
+            let chosen = match ways.tasks.only() {
+                Some(task) => self.lead_in_row(&stage, task, die).map(|(at, _)| (at, ways.tasks)),
+                None => self.lead_of_rivals(&stage, ways.tasks, die),
             };
-            let Some(task) = chosen else { break };
-            self.send_lead(&mut stage, rivals.leads[task.index()] as usize, die);
+            let Some((at, tasks)) = chosen else { break };
+            self.send_lead(&mut stage, at as usize, die);
             if !stage.may_have_room(die) {
                 // No other die had room for what waits.
                 break;
             }
-            offered = stage.offered(tasks.and(stage.tasks()));
+            ways = stage.ways(self.dispatch.eligible(tasks.and(stage.tasks()), &stage.outstanding));
         }
         stage.roams = false;
         stage.settle();
         self.stage = Some(stage);
     }
 
-    /// The oldest operations of tasks that wait for a die with room: mostly the first of all can go of each.
+    /// The queue whose oldest operation the policy chooses, of tasks that wait for a die with room, and those of the tasks that can go.
     #[inline(always)]
-    fn rivals(&mut self, stage: &Stage, tasks: Tasks, die: u32) -> Rivals {
-        let (mut rivals, mut left) = (Rivals { tasks, ..Rivals::default() }, tasks);
+    fn lead_of_rivals(&mut self, stage: &Stage, tasks: Tasks, die: u32) -> Option<(u32, Tasks)> {
+        let (mut rivals, mut left) = (Rivals::default(), tasks);
         while let Some(task) = left.pop() {
-            let row = stage.row_at(task, die);
-            let mut found = (row.lead, row.oldest);
-            if !self.goes_from(stage, stage.queue(row.lead as usize), die) {
-                let Some(other) = self.oldest_in_row(stage, row, die, u64::MAX) else {
-                    rivals.tasks = rivals.tasks.without(task);
-                    continue;
-                };
-                found = other;
+            if let Some(lead) = self.lead_in_row(stage, task, die) {
+                (rivals.leads[task.index()], rivals.numbers[task.index()]) = lead;
+                rivals.tasks = rivals.tasks.with(task);
             }
-            (rivals.leads[task.index()], rivals.numbers[task.index()]) = found;
         }
-        rivals
+        let Rivals { tasks, numbers, leads } = rivals;
+        let chosen = match tasks.only() {
+            None if tasks != Tasks::default() => self.dispatch.next_of(tasks, &numbers, &stage.outstanding),
+            only => only,
+        };
+        chosen.map(|task| (leads[task.index()], tasks))
+    }
+
+    /// The queue with the oldest operation of a task that waits for a die with room and can go, and its number: mostly the first of all can.
+    #[inline(always)]
+    fn lead_in_row(&mut self, stage: &Stage, task: Task, die: u32) -> Option<(u32, u64)> {
+        let row = stage.row_at(task, die);
+        if self.goes_from(stage, stage.queue(row.lead as usize), die) {
+            return Some((row.lead, row.oldest));
+        }
+        self.oldest_in_row(stage, row, die, u64::MAX)
     }
 
     /// As [`Kernel::send_oldest`] where no queue may send to several dies, and operations of some tasks may go if their die has room.
@@ -176,7 +178,7 @@ impl Kernel {
     #[inline(never)]
     fn oldest_in_row(&mut self, stage: &Stage, row: &Row, die: u32, mut before: u64) -> Option<(u32, u64)> {
         let mut best = None;
-        for &at in row.queues.iter().filter(|&&at| at != row.lead) {
+        for at in row.queues().filter(|&at| at != row.lead) {
             let queue = stage.queue(at as usize);
             let number = queue.fifo.oldest(&self.slab);
             if number < before && self.goes_from(stage, queue, die) {

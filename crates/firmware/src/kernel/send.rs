@@ -269,8 +269,8 @@ impl Kernel {
                 look(at, &mut before);
             }
         }
-        stage.look_at_older(task, before, |queues, mut before| {
-            queues.iter().for_each(|&at| look(at, &mut before));
+        stage.look_at_older(task, before, |row, mut before| {
+            row.queues().for_each(|at| look(at, &mut before));
             before
         });
         best

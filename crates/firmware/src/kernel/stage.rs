@@ -8,7 +8,7 @@
 
 mod rows;
 
-pub(super) use rows::Row;
+pub(super) use rows::{Row, Ways};
 
 use super::tags::TagQueue;
 use crate::ops::{Fifo, NONE};

@@ -5,12 +5,17 @@ use super::{Offer, Queue, Stage};
 use crate::ops::NONE;
 use crate::task::{ByTask, Class, Task, Tasks, CLASSES};
 
+/// A queue that is listed, and the number of its first operation in the order of becoming ready.
+#[derive(Clone, Copy, Debug)]
+struct First {
+    number: u64,
+    at: u32,
+}
+
 /// Queues that are listed of a task and a die.
 #[derive(Clone, Debug)]
 pub(in crate::kernel) struct Row {
-    pub queues: Vec<u32>,
-    /// Number of the first operation of each, in the order of becoming ready.
-    numbers: Vec<u64>,
+    firsts: Vec<First>,
     /// Number of the first operation of all in the order of becoming ready; the highest if there is none.
     pub oldest: u64,
     /// The queue of that operation.
@@ -19,16 +24,21 @@ pub(in crate::kernel) struct Row {
 
 impl Default for Row {
     fn default() -> Self {
-        Self { queues: Vec::new(), numbers: Vec::new(), oldest: u64::MAX, lead: NONE }
+        Self { firsts: Vec::new(), oldest: u64::MAX, lead: NONE }
     }
 }
 
 impl Row {
+    /// Its queues.
+    #[inline]
+    pub fn queues(&self) -> impl Iterator<Item = u32> + '_ {
+        self.firsts.iter().map(|first| first.at)
+    }
+
     /// A queue joins those that are listed.
     #[inline]
     fn add(&mut self, at: usize, number: u64) {
-        self.queues.push(at as u32);
-        self.numbers.push(number);
+        self.firsts.push(First { number, at: at as u32 });
         if number < self.oldest {
             (self.oldest, self.lead) = (number, at as u32);
         }
@@ -37,34 +47,54 @@ impl Row {
     /// A queue leaves them.
     #[inline]
     fn remove(&mut self, at: usize) {
-        let found = self.position(at);
-        self.queues.swap_remove(found);
-        self.numbers.swap_remove(found);
-        self.find_oldest();
+        if let [first] = self.firsts.as_slice() {
+            assert!(first.at as usize == at, "it was filled");
+            self.firsts.clear();
+            (self.oldest, self.lead) = (u64::MAX, NONE);
+            return;
+        }
+        let found = self.firsts.iter().position(|first| first.at as usize == at).expect("it was filled");
+        self.firsts.swap_remove(found);
+        (self.oldest, self.lead) = (u64::MAX, NONE);
+        for first in &self.firsts {
+            if first.number < self.oldest {
+                (self.oldest, self.lead) = (first.number, first.at);
+            }
+        }
     }
 
     /// Another operation of a queue is its first.
     #[inline]
     pub(super) fn renumber(&mut self, at: usize, number: u64) {
-        let found = self.position(at);
-        self.numbers[found] = number;
-        self.find_oldest();
-    }
-
-    #[inline]
-    fn position(&self, at: usize) -> usize {
-        self.queues.iter().position(|&other| other as usize == at).expect("it was filled")
-    }
-
-    /// Finds the first of all operations.
-    #[inline]
-    fn find_oldest(&mut self) {
-        (self.oldest, self.lead) = (u64::MAX, NONE);
-        for (&at, &number) in self.queues.iter().zip(&self.numbers) {
-            if number < self.oldest {
-                (self.oldest, self.lead) = (number, at);
+        let mut found = false;
+        let (mut oldest, mut lead) = (u64::MAX, NONE);
+        for first in &mut self.firsts {
+            if first.at as usize == at {
+                (first.number, found) = (number, true);
+            }
+            if first.number < oldest {
+                (oldest, lead) = (first.number, first.at);
             }
         }
+        assert!(found, "it was filled");
+        (self.oldest, self.lead) = (oldest, lead);
+    }
+}
+
+/// What may go to dies, as far as these may have room.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::kernel) struct Ways {
+    /// The tasks of which something waits for such a die.
+    pub tasks: Tasks,
+    /// These dies, a bit each; all bits if the drive has more than a word has.
+    dies: u64,
+}
+
+impl Ways {
+    /// The die that is the only one.
+    #[inline(always)]
+    pub fn only_die(self) -> Option<u32> {
+        self.dies.is_power_of_two().then_some(self.dies.trailing_zeros())
     }
 }
 
@@ -111,7 +141,7 @@ impl Stage {
         let row = &mut self.bound[row];
         row.remove(at);
         self.bound_count -= 1;
-        if row.queues.is_empty() {
+        if row.firsts.is_empty() {
             self.dies[die as usize / 64].awaited[task.index()] &= !(1 << (die % 64));
         }
     }
@@ -167,27 +197,29 @@ impl Stage {
                 if bits == 0 {
                     continue;
                 }
-                let row = &self.row_at(task, word * 64 + bits.trailing_zeros()).queues;
+                let row = &self.row_at(task, word * 64 + bits.trailing_zeros()).firsts;
                 if !bits.is_power_of_two() || row.len() > 1 || offer != Offer::Nothing {
                     return Offer::Several;
                 }
-                offer = Offer::Queue(row[0]);
+                offer = Offer::Queue(row[0].at);
             }
         }
         offer
     }
 
-    /// The only die that may have room for what some tasks have waiting; each of them has something that waits for a die that may have room.
-    /// None if there are several.
+    /// As [`Self::offered`], with the dies.
     #[inline(always)]
-    pub fn only_die(&self, tasks: Tasks) -> Option<u32> {
-        let [dies] = self.dies.as_slice() else { return None };
-        let (mut left, mut awaited) = (tasks, 0);
+    pub fn ways(&self, tasks: Tasks) -> Ways {
+        let [dies] = self.dies.as_slice() else { return Ways { tasks: self.offered(tasks), dies: u64::MAX } };
+        let (mut left, mut ways) = (tasks, Ways { tasks: Tasks::default(), dies: 0 });
         while let Some(task) = left.pop() {
-            awaited |= dies.awaited[task.index()];
+            let open = dies.open & dies.awaited[task.index()];
+            if open != 0 {
+                ways.tasks = ways.tasks.with(task);
+                ways.dies |= open;
+            }
         }
-        let open = dies.open & awaited;
-        open.is_power_of_two().then_some(open.trailing_zeros())
+        ways
     }
 
     /// True if a die may have room.
@@ -204,7 +236,7 @@ impl Stage {
             for (word, mut bits) in (0..).zip(self.open_for(task)) {
                 while bits != 0 {
                     let die = word * 64 + bits.trailing_zeros();
-                    into.extend(&self.row_at(task, die).queues);
+                    into.extend(self.row_at(task, die).queues());
                     bits &= bits - 1;
                 }
             }
@@ -214,12 +246,12 @@ impl Stage {
     /// Queues that are not empty of a task and a die that may have room, of each die whose first operation came before the one
     /// that `look` has found last; it is given the queues of a die, and the number of that one.
     #[inline]
-    pub fn look_at_older(&self, task: Task, mut before: u64, mut look: impl FnMut(&[u32], u64) -> u64) {
+    pub fn look_at_older(&self, task: Task, mut before: u64, mut look: impl FnMut(&Row, u64) -> u64) {
         for (word, mut bits) in (0..).zip(self.open_for(task)) {
             while bits != 0 {
                 let row = self.row_at(task, word * 64 + bits.trailing_zeros());
                 if row.oldest < before {
-                    before = look(&row.queues, before);
+                    before = look(row, before);
                 }
                 bits &= bits - 1;
             }
@@ -247,6 +279,6 @@ impl Stage {
 
     /// Lists all queues that are not empty.
     pub fn list_all(&self, into: &mut Vec<u32>) {
-        into.extend(self.roaming.iter().chain(self.bound.iter().flat_map(|row| &row.queues)));
+        into.extend(self.roaming.iter().copied().chain(self.bound.iter().flat_map(Row::queues)));
     }
 }

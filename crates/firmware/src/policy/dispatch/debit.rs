@@ -71,13 +71,7 @@ impl Dispatch for Debit {
     }
 
     fn eligible(&self, tasks: Tasks, outstanding: &ByTask<u32>) -> Tasks {
-        let (mut left, mut eligible) = (tasks.and(self.tasks), Tasks::default());
-        while let Some(task) = left.pop() {
-            if outstanding[task.index()] < self.limits[task.index()] {
-                eligible = eligible.with(task);
-            }
-        }
-        eligible
+        tasks.and(self.tasks).and(Tasks::that(|task| outstanding[task] < self.limits[task]))
     }
 
     #[inline]
@@ -133,13 +127,21 @@ impl Debit {
             // Nobody competes with it.
             return Some(first);
         }
+        let chance = |task: Task| {
+            let limit = u64::from(self.limits[task.index()]);
+            ((limit - u64::from(outstanding[task.index()])) << 32) / limit
+        };
+        if let Some(second) = others.only() {
+            // Mostly there are two.
+            let own = chance(first);
+            let all = own + chance(second);
+            return Some(if self.random.below(all) < own { first } else { second });
+        }
         let mut chances = [0; TASKS];
         let (mut left, mut all) = (tasks, 0);
         while let Some(task) = left.pop() {
-            let limit = u64::from(self.limits[task.index()]);
-            let chance = ((limit - u64::from(outstanding[task.index()])) << 32) / limit;
-            chances[task.index()] = chance;
-            all += chance;
+            chances[task.index()] = chance(task);
+            all += chances[task.index()];
         }
         let (mut left, mut drawn) = (tasks, self.random.below(all));
         while let Some(task) = left.pop() {
