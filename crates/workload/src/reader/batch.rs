@@ -3,17 +3,10 @@
 //! What a line says at once depends on nothing but its bytes and the devices named before it, so lines read ahead may be dropped and
 //! read again. The room is used again and again.
 
-use super::parser::Parsed;
+use super::parser::Line;
 
 /// Lines that there is room for: few enough to stay close to the processor.
 const LINES: usize = 128;
-
-/// A line, and where it ends: so many bytes behind the start of the first one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Line {
-    pub parsed: Parsed,
-    pub end: u32,
-}
 
 /// Lines one behind another, the next one first.
 pub(crate) struct Batch {

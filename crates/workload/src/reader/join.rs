@@ -1,8 +1,7 @@
 //! Several files as one trace.
 
-use super::batch::Line;
 use super::detect::Detected;
-use super::parser::Item;
+use super::parser::{Item, Line};
 use super::source::{same_format, Shared, Source};
 use crate::compress::is_pipe;
 use crate::error::{Problem, WorkloadError};

@@ -1,6 +1,5 @@
 //! What a format brings: its description, and a parser that turns its lines or records into requests.
 
-use super::batch::Line;
 use super::sample::Sample;
 use crate::device::DeviceTable;
 use crate::error::{Problem, WorkloadError};
@@ -43,6 +42,13 @@ pub(crate) struct Parsed {
     pub bytes: u64,
     pub op: Op,
     pub fua: bool,
+}
+
+/// A line, and where it ends: so many bytes behind the start of the first one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Line {
+    pub parsed: Parsed,
+    pub end: u32,
 }
 
 /// A request and its place.

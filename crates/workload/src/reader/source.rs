@@ -1,10 +1,10 @@
 //! One file of a trace: its lines or records, its parser, and what makes its time stamps usable.
 
-use super::batch::{Batch, Line};
+use super::batch::Batch;
 use super::detect::{self, Detected};
 use super::formats::{check_options, TraceFormat};
 use super::order::{Sorter, Spreader, MOST_SHARED};
-use super::parser::{Item, Opened, Opening, Parser};
+use super::parser::{Item, Line, Opened, Opening, Parser};
 use crate::device::DeviceTable;
 use crate::error::{option, Problem, WorkloadError};
 use crate::lines::Lines;
