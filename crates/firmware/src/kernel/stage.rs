@@ -227,20 +227,8 @@ impl Stage {
             self.tags.is_none() && self.units_per_program.get() == 1,
             "it counts as one that waits at its die"
         );
-        let queue = &mut self.queues[at];
-        let (class, die, row) = (queue.class, queue.die, queue.row as usize);
-        let (task, leads) = (class.task(), next != u64::MAX);
-        queue.is_listed = leads;
-        let waiting = &mut self.waiting[task.index()];
-        *waiting = waiting.checked_sub(1).expect("an operation leaves a stage that it is in");
-        if *waiting == 0 {
-            self.tasks = self.tasks.without(task);
-        }
-        if leads {
-            self.bound[row].renumber(at, next);
-        } else {
-            self.leave_row(at, row, task, die);
-        }
+        let die = self.queues[at].die;
+        let class = self.leave_queue(at, die, 1, next);
         let load = &mut self.loads[die as usize];
         load.waiting[class.index()] += 1;
         load.all += 1;
@@ -249,7 +237,7 @@ impl Stage {
             load.open = false;
             self.dies[die as usize / 64].open &= !(1 << (die % 64));
         }
-        self.outstanding[task.index()] += 1;
+        self.outstanding[class.task().index()] += 1;
         self.balance += 1;
     }
 
@@ -258,6 +246,13 @@ impl Stage {
     #[inline(always)]
     pub fn send_together(&mut self, at: usize, die: u32, count: u32, next: u64) {
         debug_assert!(self.tags.is_none(), "a device queue counts what waits");
+        let class = self.leave_queue(at, die, count, next);
+        self.count_waiting(die, class, count as i32);
+    }
+
+    /// So many first operations of a queue leave the stage for their die; gives their class.
+    #[inline(always)]
+    fn leave_queue(&mut self, at: usize, die: u32, count: u32, next: u64) -> Class {
         let queue = &mut self.queues[at];
         let (class, row, leads) = (queue.class, queue.row as usize, next != u64::MAX);
         let task = class.task();
@@ -272,7 +267,7 @@ impl Stage {
         } else {
             self.leave_row(at, row, task, die);
         }
-        self.count_waiting(die, class, count as i32);
+        class
     }
 
     /// A command of so many pages ends at a die.
