@@ -384,6 +384,33 @@ def test_a_task_that_looks_at_reads_is_asked_from_so_many_on(drive: Path, skewed
     assert most[0] >= 79
 
 
+@pytest.mark.parametrize("most", [1, 3])
+def test_as_many_blocks_move_at_once_as_is_said(drive: Path, writes: Path, most: int) -> None:
+    class Burst(Wear):
+        name = "burst"
+
+        def __init__(self) -> None:
+            self.named: list[tuple[int, int]] = []
+
+        def next(self, view: UpkeepView) -> int | None:
+            fit = view.full & (view.erases < view.erases.max())
+            if not fit.any() or len(self.named) == 30:
+                return None
+            self.named.append((view.host_units, view.blocks[fit][0]))
+            return view.blocks[fit][0]
+
+        def figures(self) -> dict[str, int]:
+            first = self.named[0][0]
+            return {"named": len(self.named), "at_first": sum(units == first for units, _ in self.named)}
+
+    sets = {"wear.policy": "burst", "wear.blocks_at_once": most, "verify.shadow": True}
+    result = package.run(drive, writes, sets, policies=[Burst])
+    figures = result["policy_figures"]["wear"]
+    # The last may still be under way when measuring ends.
+    assert 0 <= figures["named"] - result["tasks"]["wear"]["blocks"] <= most
+    assert figures["at_first"] == most, "it is asked until so many blocks are being moved"
+
+
 def test_options_of_the_family_are_the_engines_too(drive: Path, writes: Path) -> None:
     class Own(Wear):
         name = "own"
@@ -395,6 +422,7 @@ def test_options_of_the_family_are_the_engines_too(drive: Path, writes: Path) ->
 
     options = described(Own)["options"]
     assert {key: option["default"] for key, option in options.items()} == {
+        "blocks_at_once": 1,
         "window_pages": 16,
         "opens_worn": True,
         "ahead": 1,
@@ -404,7 +432,10 @@ def test_options_of_the_family_are_the_engines_too(drive: Path, writes: Path) ->
     def check(*sets: str) -> dict[str, Any]:
         return package.check(drive, ["wear.policy=own", *sets], policies=[Own])["config"]["wear"]
 
-    assert check("wear.window_pages=4") == {"policy": "own", "window_pages": 4, "opens_worn": True, "ahead": 1}
+    shown = {"policy": "own", "blocks_at_once": 1, "window_pages": 4, "opens_worn": True, "ahead": 1}
+    assert check("wear.window_pages=4") == shown
+    with pytest.raises(package.InputError, match=r"wear.blocks_at_once = 0: must be 1 to 1,000"):
+        check("wear.blocks_at_once=0")
     with pytest.raises(package.InputError, match="must be 1 to 65,535"):
         check("wear.window_pages=0")
     with pytest.raises(package.InputError, match="does not go with wear leveling, which opens worn blocks"):

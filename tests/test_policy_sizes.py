@@ -1,4 +1,4 @@
-"""Policies in Python that are asked for figures once: SLC cache, write buffer, host interface."""
+"""Policies in Python that give figures once: SLC cache, with limits during a run, write buffer, host interface."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed
 from test_policy_families import BUFFERED, partial, settings
-from wordline.policy import Buffer, Link, LinkCosts, Policy, Slc, SlcSize, Transfer
+from wordline.policy import Buffer, Link, LinkCosts, Policy, Slc, SlcSize, SlcView, Transfer
 
 SIZES = ROOT / "docs" / "examples" / "sizes.py"
 
@@ -67,6 +67,57 @@ def test_a_cache_in_python_is_that_of_built_in_policies(drive: Path, partial: Pa
     built_in = {"slc.policy": "static", "slc.blocks": 32}
     as_built_in(drive, partial, built_in, answering(Slc, SlcSize(32, 0, set_aside=True)), **spare)
     as_built_in(drive, partial, {"slc.policy": "none"}, answering(Slc, None), **spare)
+
+
+def limited(limit: object) -> type[Slc]:
+    """A cache of free blocks with a limit of its own."""
+    return type("Odd", (Slc,), {"name": "odd", "size": lambda _: SlcSize(), "limit": limit})
+
+
+def test_a_limit_of_the_cache_is_kept(drive: Path, partial: Path) -> None:
+    spare = {"capacity__raw_over_logical": 1.6, "nand__slc_read_us": 25.0, "nand__slc_program_us": 200.0}
+    as_built_in(drive, partial, {"slc.policy": "dynamic"}, limited(lambda *_: None), **spare)
+    as_built_in(drive, partial, {"slc.policy": "none"}, limited(lambda *_: 0), **spare)
+    seen: list[SlcView] = []
+
+    def limit(_: Slc, view: SlcView) -> int:
+        seen.append(view)
+        return 6
+
+    sets = {**CACHE, "capacity.raw_over_logical": 1.6, "slc.policy": "odd", "verify.shadow": True}
+    result = package.run(drive, partial, sets, policies=[limited(limit)])
+    blocks = [view.slc_blocks for view in seen]
+    assert max(blocks) == 6
+    assert {view.domain for view in seen} == set(range(result["drive"]["collection_domains"]))
+    times = [view.time_us for view in seen]
+    assert times == sorted(times) and times[-1] > 0
+    assert seen[-1].host_units > 0 and {view.free for view in seen} > {1, 2, 3}
+    # The one with the limit writes past the cache.
+    dynamic = package.run(drive, partial, {**sets, "slc.policy": "dynamic"})
+    assert dynamic["slc"]["pages"] > result["slc"]["pages"] > 0
+
+
+def test_the_example_with_a_limit_keeps_to_it(wordline: Run, drive: Path, partial: Path) -> None:
+    def result(percent: int) -> dict[str, Any]:
+        cache = f"slc.policy=python-modest slc.percent={percent} capacity.raw_over_logical=1.6"
+        options = ("--policy", SIZES, "--quiet", "--json", "-")
+        return parsed(done(wordline("run", drive, partial, *settings(IN_SLC, cache), *options)))
+
+    less, more = result(20), result(60)
+    assert 0 < less["slc"]["pages"] < more["slc"]["pages"]
+    figures = less["policy_figures"]["slc"]
+    assert 100 < figures["at_its_limit"] < figures["asked"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"), [(-1, "-1 (int)"), (2.5, "2.5 (float)"), (True, "True (bool)"), ("x", "'x' (str)")]
+)
+def test_a_limit_that_is_none_ends_the_run(drive: Path, partial: Path, answer: object, shown: str) -> None:
+    sets = {**CACHE, "capacity.raw_over_logical": 1.6, "slc.policy": "odd"}
+    with pytest.raises(package.RunError) as caught:
+        package.run(drive, partial, sets, policies=[limited(lambda *_: answer)])
+    wanted = f"it answered {shown}; expected a number of blocks from 0 to 2**32 - 1, or None"
+    assert str(caught.value) == f"the policy 'odd' (slc), at 0.000000 s: {wanted}"
 
 
 def test_a_buffer_in_python_is_that_of_built_in_policies(drive: Path, partial: Path) -> None:

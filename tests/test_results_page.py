@@ -15,6 +15,7 @@ import pytest
 import wordline
 from conftest import BUNDLED, ROOT, SMALL_DRIVE, SMALL_LOAD, Run, done, parsed
 from wordline import Drive, Workload, _core
+from wordline.policy import Trim
 from wordline.results import shape as resultshape
 
 STABLE = """
@@ -75,8 +76,25 @@ def listed(whose: str = resultshape.RUNS) -> dict[str, dict[str, Any]]:
     return {key: row for row in rows if row[whose] for key in expanded(row["key"])}
 
 
-OBJECTS = {"config", "workload.options"}
-"""Parts whose keys are documented in other references."""
+OBJECTS = {"config", "workload.options", "policy_figures", "array.drives[].policy_figures"}
+"""Parts whose keys are documented in other references, or are the user's."""
+
+
+class Telling(Trim):
+    """A policy with a figure of its own."""
+
+    name = "telling"
+
+    def invalidates(self, first: int, count: int) -> bool:
+        """All."""
+        return True
+
+    def figures(self) -> dict[str, int]:
+        """Of no meaning."""
+        return {"anything": 1}
+
+
+TOLD = {"trim.policy": "telling"}
 
 
 def leaves(value: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401
@@ -112,7 +130,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
 
     array = place / "array.toml"
     failing = "spare = true\nfail_member = 0\nrebuild_mib_s = 10"
-    array.write_text(f'[array]\nkind = "raid5"\nmembers = 3\ndrive = "small.toml"\n{failing}\n')
+    (place / "telling.toml").write_text(SMALL_DRIVE + '\n[trim]\npolicy = "telling"\n')
+    array.write_text(f'[array]\nkind = "raid5"\nmembers = 3\ndrive = "telling.toml"\n{failing}\n')
     both = Workload.trace(place / "?.csv")
 
     def interrupt(phase: str, *_: object) -> None:
@@ -169,7 +188,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "scrubbed and folded": wordline.run(small, BUSY, {**scrubbing, **folding, "wear.policy": "static"}),
         "log blocks": wordline.run(small, BUSY, {**log_blocks, "wear.policy": "lazy"}),
         "map zones": wordline.run(small, BUSY, {**log_blocks, "mapping.zone_blocks": 8, "mapping.zone_tables": 2}),
-        "array": wordline.run(array, Workload.text(TENANTS)),
+        "told": wordline.run(small, BUSY, TOLD, policies=[Telling]),
+        "array": wordline.run(array, Workload.text(TENANTS), policies=[Telling]),
         "partial": stopped.value.result,
     }  # fmt: skip
 
@@ -227,6 +247,7 @@ def replays(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
         "superblocks": wordline.replay(small, writes, {"redundancy.policy": "rain", **together}),
         "parity": wordline.replay(small, writes, {"redundancy.policy": "ttflash", "capacity.raw_over_logical": 6}),
         "slc": wordline.replay(small, writes, slc),
+        "told": wordline.replay(small, writes, TOLD, policies=[Telling]),
     }
 
 
@@ -317,7 +338,7 @@ def changed(value: Any, path: tuple[str | int, ...], new: Any) -> Any:  # noqa: 
 def values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:  # noqa: ANN401
     """All values of a document with their paths: objects, lists, the first elements of these, and leaves."""
     yield path, value
-    if isinstance(value, dict) and ".".join(map(str, path)) not in OBJECTS:
+    if isinstance(value, dict) and re.sub(r"\.\d+", "[]", ".".join(map(str, path))) not in OBJECTS:
         for key, below in value.items():
             yield from values(below, (*path, key))
     elif isinstance(value, list) and value:

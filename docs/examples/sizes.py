@@ -1,9 +1,9 @@
-"""SLC cache, write buffer and host interface in Python: figures that follow from the drive."""
+"""SLC cache, write buffer and host interface in Python: figures of the drive, and a limit of the cache."""
 
 from fractions import Fraction
 from typing import Annotated
 
-from wordline.policy import Buffer, Link, LinkCosts, Slc, SlcSize, Transfer
+from wordline.policy import Buffer, Link, LinkCosts, Slc, SlcSize, SlcView, Transfer
 
 
 class Portion(Slc):
@@ -20,6 +20,37 @@ class Portion(Slc):
         """As ``static``; the same number in each plane."""
         shape = self.drive
         return SlcSize(max(1, int(shape.blocks_per_plane * self.percent / 100)) * shape.planes, 0, set_aside=True)
+
+
+class Modest(Slc):
+    """As ``dynamic``, but the cache takes no more than a part of what is free, or in it."""
+
+    name = "python-modest"
+    percent: Annotated[
+        float, "Part of the free blocks, and of those in SLC mode, that the cache may have, in percent."
+    ] = 50.0
+
+    def __init__(self) -> None:
+        self.asked = self.at_its_limit = 0
+
+    def size(self) -> SlcSize:
+        """The size alone is that of ``dynamic``."""
+        return SlcSize()
+
+    def limit(self, view: SlcView) -> int:
+        """It changes with each block that is opened or erased."""
+        limit = int((view.free + view.slc_blocks) * self.percent / 100)
+        self.asked += 1
+        self.at_its_limit += view.slc_blocks >= limit
+        return limit
+
+    def begin_measuring(self) -> None:
+        """Its figures are those of the measured part of a run."""
+        self.asked = self.at_its_limit = 0
+
+    def figures(self) -> dict[str, int]:
+        """How often it was asked, and how often the cache had reached its limit."""
+        return {"asked": self.asked, "at_its_limit": self.at_its_limit}
 
 
 class Rows(Buffer):

@@ -1,6 +1,6 @@
 """Read scrubbing, folding, four ways of wear leveling, rewritten in Python: they move the blocks of built-in ones."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from wordline.policy import Fold, Refresh, UpkeepView, Wear
@@ -139,24 +139,57 @@ class HotCold(Wear):
 
 
 class Lazy(Wear):
-    """When GC erases a block worn beyond the average by more than a threshold, data that stay move there."""
+    """When GC erases a block worn beyond the average by more than a threshold, data that stay move there.
+
+    With ``lambda_percent`` the threshold is tuned after each session. Its figures are those of ``lazy``.
+    """
 
     name = "python-lazy"
     goes_with_logs = True
     sees_stays = True
     delta_cycles: Annotated[float, "P/E cycles above the average of its domain from which on a block is worn."] = 16.0
+    lambda_percent: Annotated[float, "Limit on the growth of the overhead, in percent per P/E cycle; 0: no tuning."] = (
+        0.0
+    )
+    session_erases: Annotated[int, "Erases by wear leveling in a session."] = 1000
 
     def __init__(self) -> None:
         # By domain: the place at which the last search ended.
         self.at: dict[int, int] = {}
+        self.delta = self.delta_cycles
+        self.erases = {"gc": 0, "wear": 0}
+        self.session = {"gc": 0, "wear": 0}
+        # Of each session that is over: threshold, overhead, and standard deviation of the P/E cycles.
+        self.sessions: list[tuple[float, float, float]] = []
+
+    def figures(self) -> dict[str, Any]:
+        """Those of ``wear_leveling`` in the result of a run with ``lazy``, since the drive was new."""
+        deltas, overheads, deviations = zip(*self.sessions, strict=True) if self.sessions else ((), (), ())
+        told = {"delta": self.delta, "gc_erases": self.erases["gc"], "wear_erases": self.erases["wear"]}
+        return {**told, "session_delta": deltas, "session_overhead": overheads, "session_stddev": deviations}
+
+    def count(self, task: str, erases: np.ndarray) -> None:
+        """Takes note of an erase; at the end of a session it tunes the threshold."""
+        if task not in self.erases:
+            return
+        self.erases[task] += 1
+        self.session[task] += 1
+        if task == "gc" or self.session["wear"] < self.session_erases or not self.session["gc"]:
+            return
+        overhead = self.session["wear"] / self.session["gc"]
+        self.sessions.append((self.delta, overhead, float(erases.std())))
+        self.session = {"gc": 0, "wear": 0}
+        if self.lambda_percent:
+            self.delta = (100.0 / -self.lambda_percent) ** 0.5 * (overhead * self.delta) ** 0.5
 
     def erased(self, view: UpkeepView, block: int, task: str) -> int | None:
         """The next data that stay in the domain, in the order of a permutation of all places."""
+        self.count(task, view.erases)
         shape = self.drive
         here = view.blocks // shape.blocks_per_plane == block // shape.blocks_per_plane
         here |= shape.domains == 1
         average = (view.erases[here].sum() - 1) / here.sum()
-        if task != "gc" or view.erases[view.blocks == block][0] - 1 - average <= self.delta_cycles:
+        if task != "gc" or view.erases[view.blocks == block][0] - 1 - average <= self.delta:
             return None
         assert view.stays is not None, "it sees where data stay"
         domain = block // shape.blocks_per_plane if shape.domains > 1 else 0

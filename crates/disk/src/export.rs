@@ -440,7 +440,7 @@ impl Export {
     /// When the medium fails.
     pub fn finish(&mut self) -> io::Result<()> {
         self.syncing = None;
-        self.drive.end_measuring();
+        self.drive.end_measuring().map_err(io::Error::other)?;
         self.store.syncer()?.map_or(Ok(()), |mut sync| sync())
     }
 }

@@ -615,9 +615,9 @@ impl Device for Array {
         self.measure(|member, _| member.drive.start_measuring());
     }
 
-    fn end_measuring(&mut self) {
+    fn end_measuring(&mut self) -> Result<(), Fault> {
         if self.ended.is_some() {
-            return;
+            return Ok(());
         }
         self.ended = Some(Box::new(self.wear_now()));
         self.metrics.lasted(self.now);
@@ -625,8 +625,9 @@ impl Device for Array {
         for member in &mut self.drives {
             member.drive.metrics.lasted(end);
             member.drive.pass_time(end);
-            member.drive.end_measuring();
+            member.drive.end_measuring()?;
         }
+        Ok(())
     }
 
     fn metrics(&self) -> &Metrics {

@@ -74,7 +74,10 @@ pub trait Device {
     /// Starts all measurements anew.
     fn start_measuring(&mut self);
     /// Ends all figures now.
-    fn end_measuring(&mut self);
+    ///
+    /// # Errors
+    /// An external policy failed to tell its figures, or the user ended the run meanwhile.
+    fn end_measuring(&mut self) -> Result<(), Fault>;
     /// Measurements since the last [`Device::start_measuring`].
     fn metrics(&self) -> &Metrics;
     /// The same, to change.
@@ -198,8 +201,8 @@ impl Device for Drive {
         self.start_measuring();
     }
 
-    fn end_measuring(&mut self) {
-        self.end_measuring();
+    fn end_measuring(&mut self) -> Result<(), Fault> {
+        self.end_measuring()
     }
 
     #[inline(always)]

@@ -31,6 +31,7 @@ use crate::rounds::Rounds;
 use crate::split::Split;
 use crate::wire::Wire;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::VecDeque;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Event, EventQueue, Op, Request, Time};
@@ -199,6 +200,9 @@ pub struct Drive {
     /// State of the flash when measuring ended, if it has.
     #[serde(skip)]
     ended: Option<Box<Reading>>,
+    /// Figures of external policies, by family, as last asked for.
+    #[serde(skip)]
+    of_guests: Map<String, Value>,
     verify: bool,
     /// Busy times of channels and dies when measuring began.
     #[serde(skip)]
@@ -269,6 +273,7 @@ impl Drive {
             look_due: END_OF_TIME,
             split: None,
             ended: None,
+            of_guests: Map::new(),
             verify: config.verify.shadow,
             busy_before: (vec![0; geometry.channels as usize], vec![0; geometry.dies() as usize]),
             held_before: (0, 0),

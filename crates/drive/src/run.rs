@@ -286,7 +286,7 @@ pub(crate) fn run_on<D: Device, W: Watcher<D>>(
         ended => ended?,
     };
     let cut_off = if interrupted { drive.in_flight() } else { 0 };
-    drive.end_measuring();
+    drive.end_measuring()?;
     if let Some(jobs) = streams.jobs_mut() {
         jobs.name(feeds.first().map_or(&[], |feed| feed.stream.device_names()));
     }
@@ -389,7 +389,7 @@ fn feed_all<D: Device, W: Watcher<D>>(
         return Err(RunError::Unmeasured { seconds: (walls.measure_from - start) as f64 / 1e12 });
     }
     // The figures end with the workload; background work after it is reported separately.
-    drive.end_measuring();
+    drive.end_measuring()?;
     match &mut watch {
         None => drive.drain()?,
         Some(watch) => {

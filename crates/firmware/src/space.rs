@@ -112,6 +112,10 @@ pub struct Space {
     open_worn: Tasks,
     /// The SLC cache, if the drive has one.
     slc: Option<SlcRoom>,
+    /// By domain, blocks in SLC mode beyond which the host opens none in this mode, if a policy says so during the run. Not saved: it is
+    /// asked anew.
+    #[serde(skip)]
+    slc_limits: Vec<u32>,
 }
 
 /// A page just bound.
@@ -161,6 +165,7 @@ impl Space {
             fixes_pages: plan.fixes_pages,
             open_worn: plan.open_worn,
             slc: SlcRoom::of(plan),
+            slc_limits: Vec::new(),
             stripes: plan.stripe.map(|stripe| Box::new(Stripes::new(stripe, planes, programs_per_block))),
         }
     }

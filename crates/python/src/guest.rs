@@ -8,6 +8,7 @@ mod dies;
 mod figures;
 mod mapping;
 mod places;
+mod sizes;
 mod times;
 
 use crate::failure::{noted, Failure};
@@ -22,6 +23,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use serde_json::{json, Map, Value};
+use sizes::Limiter;
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,8 +31,8 @@ use times::Controller;
 use wordline_base::{ps_from_us, Time};
 use wordline_drive::guests::{
     Build, Cause, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock, GuestMapping, GuestPack, GuestPlacement,
-    GuestProcessor, GuestRedundancy, GuestShares, GuestSuspend, GuestTrim, GuestUpkeep, GuestVictim, Maker, Occasion,
-    Refusal, SlcSize,
+    GuestProcessor, GuestRedundancy, GuestShares, GuestSlc, GuestSuspend, GuestTrim, GuestUpkeep, GuestVictim, Maker,
+    Occasion, Refusal, SlcSize, Tells,
 };
 
 /// The exception that prevented building a policy.
@@ -243,8 +245,13 @@ impl Maker for PythonMaker {
         Ok(Box::new(self.read(self.seated(options, build)?, Protector::new)?))
     }
 
-    fn slc(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Option<SlcSize>, String> {
-        self.read(self.seated(options, build)?, |py, seated| figures::cache_size(&seated.answer(py)?))
+    fn slc(
+        &self,
+        options: &Map<String, Value>,
+        build: &Build<'_>,
+    ) -> Result<(Option<SlcSize>, Box<dyn GuestSlc>), String> {
+        let (size, limiter) = self.read(self.seated(options, build)?, Limiter::new)?;
+        Ok((size, Box::new(limiter)))
     }
 
     fn figures(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn Any>, String> {
@@ -330,6 +337,55 @@ impl Seated {
             })
         })
     }
+}
+
+impl Tells for Seated {
+    fn begin_measuring(&mut self) -> Result<(), Refusal> {
+        match &self.broken {
+            // Its first decision says so, if it makes any.
+            Some(_) => Ok(()),
+            None => self.ask(|py| self.object.call_method0(py, "begin_measuring").map(drop)),
+        }
+    }
+
+    fn figures(&mut self) -> Result<Map<String, Value>, Refusal> {
+        if self.broken.is_some() {
+            return Ok(Map::new());
+        }
+        let text: String = self.ask(|py| self.object.call_method0(py, "figures")?.extract(py))?;
+        serde_json::from_str(&text).map_err(|error| format!("its figures cannot be read: {error}").into())
+    }
+}
+
+/// Generates what policies tell that hold more than their objects.
+macro_rules! tells {
+    ($( $Policy:ty; )+) => {
+        $(
+            impl Tells for $Policy {
+                fn begin_measuring(&mut self) -> Result<(), Refusal> {
+                    self.seated.begin_measuring()
+                }
+
+                fn figures(&mut self) -> Result<Map<String, Value>, Refusal> {
+                    self.seated.figures()
+                }
+            }
+        )+
+    };
+}
+
+tells! {
+    Chooser;
+    Collector;
+    Controller;
+    Dispatcher;
+    Keeper;
+    Limiter;
+    Mapper;
+    Packer;
+    Placer;
+    Protector;
+    Server;
 }
 
 /// An unusable answer, as the end of a sentence.

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
+
+Figure = bool | int | float | None | Sequence[int] | Sequence[float]
+"""What a figure of a policy may be; numbers and arrays of NumPy serve, too."""
 
 
 @dataclass(frozen=True)
@@ -58,3 +62,14 @@ class Policy:
     """The drive."""
     random: random.Random
     """Its random generator, the same in every run with the same seed."""
+
+    def begin_measuring(self) -> None:
+        """Called when measuring starts, after filling and a ramp: what :meth:`figures` counts begins anew."""
+
+    def figures(self) -> Mapping[str, Figure] | None:
+        """Figures of its own, by name, for the result: ``policy_figures.FAMILY.NAME``. None for none.
+
+        Asked when measuring ends, before the drive comes to rest. Names are words such as ``moved_pages``. Any other
+        answer ends the run with a message.
+        """
+        return None

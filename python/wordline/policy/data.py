@@ -372,6 +372,7 @@ class UpkeepView(NamedTuple):
 class Upkeep(Policy):
     """Common base of the policies that choose blocks whose data a background task moves."""
 
+    blocks_at_once: Annotated[int, "Blocks that it moves at a time, 1 to 1,000."] = 1
     window_pages: Annotated[int, "Outstanding page moves per block, 1 to 65,535."] = 8
     opens_worn: Annotated[bool, "Moved data open the free block of a plane with the most P/E cycles."] = False
     goes_with_logs: ClassVar[bool] = False
@@ -396,7 +397,8 @@ class Upkeep(Policy):
         """The number of the block to move next, one with ``view.written``; None for none now.
 
         Called at the time that :meth:`after_reads` names, when a block has been moved, and when one becomes free after
-        there was no room to move another. One block is moved at a time: its valid data go elsewhere, and it is erased.
+        there was no room to move another, while fewer than ``blocks_at_once`` blocks are being moved. The valid data of
+        a block go elsewhere, and it is erased.
         A block that may not be moved ends the run. So does a policy that goes on for ever: that chooses twice as many
         blocks as the drive has while the host writes and reads nothing. A policy needs this method or :meth:`erased`.
         """
@@ -523,8 +525,23 @@ class SlcSize(NamedTuple):
     data that were overwritten in them. Needs ``most_blocks``."""
 
 
+class SlcView(NamedTuple):
+    """A domain (the drive, or a plane with ``collect.scope = "plane"``), as a limit of its SLC cache sees it."""
+
+    domain: int
+    """The domain, from 0 on."""
+    slc_blocks: int
+    """Its blocks in SLC mode, full, open or being emptied."""
+    free: int
+    """Its free blocks."""
+    host_units: int
+    """Logical pages (mapping units) that the host has written to it since measuring started, or since it was made."""
+    time_us: float
+    """Simulated time, in microseconds."""
+
+
 class Slc(Policy):
-    """Says how large the SLC cache is."""
+    """Says how large the SLC cache is, and may limit it further during a run."""
 
     family = "slc"
 
@@ -534,6 +551,17 @@ class Slc(Policy):
         Any other answer, and a size that the drive cannot have, is refused then.
         """
         raise NotImplementedError
+
+    def limit(self, view: SlcView) -> int | None:
+        """Blocks of a domain in SLC mode beyond which the host opens no more; None: as :meth:`size` says. No cost
+        unless overridden.
+
+        It may lower what :meth:`size` allows, not raise it; 0 lets the host's data go past the cache. Blocks that are
+        in SLC mode stay so until their erase. Called for each domain when the drive is built, or takes over the state
+        of another, and then whenever the engine asks about garbage collection in the domain, which it does each time
+        that a block was opened or erased. While a drive is filled the cache is not used, whatever the limit.
+        """
+        return None
 
 
 class Trim(Policy):

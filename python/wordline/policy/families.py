@@ -32,6 +32,7 @@ from wordline.policy.seats import (
     PlacementSeat,
     RedundancySeat,
     Seat,
+    SlcSeat,
     SuspendSeat,
     UpkeepSeat,
     VictimSeat,
@@ -50,10 +51,16 @@ class _Family(NamedTuple):
     seat: Callable[[Any], object]
     built_on: str | None
     """The built-in policy whose options its policies take besides their own."""
+    told_once: bool = False
+    """True if its policies are asked when the drive is built, and not during a run."""
 
 
 def _simple(base: type[Policy], method: str) -> _Family:
     return _Family(base, (method,), lambda policy: Seat(policy, method), None)
+
+
+def _told_once(base: type[Policy], method: str) -> _Family:
+    return _simple(base, method)._replace(told_once=True)
 
 
 FAMILIES = {
@@ -73,9 +80,9 @@ FAMILIES = {
     "pack": _Family(Pack, (), PackSeat, None),
     "redundancy": _Family(Redundancy, (), RedundancySeat, None),
     "trim": _simple(Trim, "invalidates"),
-    "slc": _simple(Slc, "size"),
-    "link": _simple(Link, "costs"),
-    "buffer": _simple(Buffer, "capacity_kib"),
+    "slc": _Family(Slc, ("size",), SlcSeat, None),
+    "link": _told_once(Link, "costs"),
+    "buffer": _told_once(Buffer, "capacity_kib"),
 }
 """The families that take policies in Python: all. A new one needs a line here, and its classes beside the others."""
 
@@ -103,6 +110,11 @@ def described(policy: type[Policy]) -> dict[str, Any]:
     if family.methods and all(getattr(policy, method) is getattr(family.base, method) for method in family.methods):
         named = " or ".join(f"'{method}'" for method in family.methods)
         raise TypeError(f"{title} has no decision; write its method {named}")
+    for method in ("begin_measuring", "figures"):
+        if family.told_once and getattr(policy, method) is not getattr(family.base, method):
+            raise TypeError(
+                f"{title} has a method '{method}', but it is asked once, before a run, and has no part in it"
+            )
     taken = {"policy", *_options_of(policy.family, family.built_on)}
     given = _options(family.base)
     options = {}

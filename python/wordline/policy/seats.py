@@ -17,6 +17,8 @@ from wordline.policy.data import (
     Placement,
     Redundancy,
     Schedule,
+    Slc,
+    SlcView,
     SpaceView,
     StepView,
     Upkeep,
@@ -24,9 +26,24 @@ from wordline.policy.data import (
     Victim,
     VictimView,
 )
+from wordline.policy.figures import told
 
 
-class Seat:
+class _Told:
+    """What the engine asks of policies of all families."""
+
+    policy: Policy
+
+    def begin_measuring(self) -> None:
+        """Measuring starts."""
+        self.policy.begin_measuring()
+
+    def figures(self) -> str:
+        """Its figures, in JSON."""
+        return told(self.policy)
+
+
+class Seat(_Told):
     """The engine's interface to a policy whose method takes what the engine tells."""
 
     closed = None
@@ -41,7 +58,7 @@ class Seat:
         return Seat(copy.deepcopy(self.policy), self.method)
 
 
-class _FamilySeat:
+class _FamilySeat(_Told):
     """The engine's interface to a policy of a family that has its own."""
 
     closed: Callable[..., object] | None = None
@@ -196,6 +213,21 @@ class UpkeepSeat(_FamilySeat):
         if _has(policy, Upkeep, "erased"):
             erased = policy.erased
             self.erased = lambda block, task, told: erased(view(*told), block, task)
+
+
+class SlcSeat(_FamilySeat):
+    """The engine's interface to an SLC cache."""
+
+    limit: Callable[..., int | None] | None = None
+
+    def __init__(self, policy: Slc) -> None:
+        super().__init__(policy)
+        self.decide = policy.size
+        if _has(policy, Slc, "limit"):
+            limit = policy.limit
+            self.limit = lambda *told: limit(SlcView(*told))
+        elif _has(policy, Policy, "figures"):
+            raise ValueError("its method 'figures' is never called without a method 'limit': it has no part in a run")
 
 
 class DispatchSeat(_FamilySeat):

@@ -18,6 +18,7 @@ from wordline.results import (
     limits,
     log_blocks,
     lookups,
+    policies,
     redundancy,
     repeats,
     slc,
@@ -246,6 +247,7 @@ def work(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from slc.listed(result)
     for _, title, done in tasks.used(result):
         yield f"By {title}", tasks.moved(done)
+    yield from policies.summed_up(result)
     yield "P/E cycles a block", f"{units.three(wear['mean'])} on average, {units.count(wear['max'])} at most"
     if result.get("free_blocks") is not None:
         when = "last completion" if "simulated_s" in result else "end"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
-from wordline.results import lifetimes, log_blocks, tasks
+from wordline.results import lifetimes, log_blocks, policies, tasks
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -157,6 +157,7 @@ def rows(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if merges:
         kinds = ", ".join(f"{units.count(merges[f'{kind}_merges'])} {kind}" for kind in log_blocks.KINDS)
         yield "Merges", f"{units.count(merges['merges'])} of log blocks; of logical blocks {kinds}"
+    yield from policies.summed_up(result)
     last = result["lifetime"][-1]
     spread = f"{units.count(last['least'])} to {units.count(last['most'])}"
     yield (

@@ -19,6 +19,7 @@ from wordline.results import (
     live,
     log_blocks,
     lookups,
+    policies,
     redundancy,
     slc,
     story,
@@ -184,6 +185,7 @@ def flash(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "SLC cache", cached
     for _, title, figures in tasks.used(result):
         yield title[0].upper() + title[1:], tasks.moved(figures)
+    yield from policies.summed_up(result)
     wear = result["wear"]
     if wear["max"]:
         yield "Wear", f"{units.three(wear['mean'])} P/E cycles a block on average, {units.count(wear['max'])} at most"

@@ -95,7 +95,7 @@ impl Export {
         match next.adopt(&self.drive) {
             Ok(()) => {
                 next.advance_to(now)?;
-                self.drive.end_measuring();
+                self.drive.end_measuring()?;
                 next.start_measuring();
                 let old = Box::new(std::mem::replace(&mut self.drive, *next));
                 self.take_queues();

@@ -210,8 +210,17 @@ pub fn document(array: &Array, about: &ArrayAbout<'_>) -> Value {
     set("precondition", json!(one.flatten()));
     set("array", described_run(array, loaded, &each));
     if let Some(document) = told.as_object_mut() {
-        let of_one =
-            ["mapping_table", "superblocks", "parity", "transactions", "deadlines", "banks", "slc", "wear_leveling"];
+        let of_one = [
+            "mapping_table",
+            "superblocks",
+            "parity",
+            "transactions",
+            "deadlines",
+            "banks",
+            "slc",
+            "wear_leveling",
+            "policy_figures",
+        ];
         of_one.iter().for_each(|&key| {
             document.shift_remove(key);
         });
@@ -325,6 +334,9 @@ fn described_run(array: &Array, loaded: &LoadedArray, each: &[Value]) -> Value {
     for ((at, row), each) in drives.iter_mut().enumerate().zip(each) {
         let figures: Map<String, Value> = OF_MEMBER.iter().map(|&key| (key.to_owned(), each[key].clone())).collect();
         row.as_object_mut().expect("an object").extend(figures);
+        if let Some(told) = each.get("policy_figures") {
+            row["policy_figures"] = told.clone();
+        }
         for (part, keys) in PARTS_OF_MEMBER {
             let some: Map<String, Value> = keys.iter().map(|&key| (key.to_owned(), each[part][key].clone())).collect();
             row[part] = some.into();

@@ -7,10 +7,11 @@ use crate::late::Late;
 use crate::metrics::Metrics;
 use crate::rounds::Rounds;
 use crate::split::Split;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use wordline_base::Time;
 use wordline_firmware::task::ByTask;
-use wordline_firmware::Noting;
+use wordline_firmware::{Fault, Noting};
 use wordline_flash::{Energy, WearCounts};
 
 impl Drive {
@@ -18,6 +19,7 @@ impl Drive {
     pub fn start_measuring(&mut self) {
         self.metrics = Metrics::new(self.now);
         self.ended = None;
+        self.of_guests.clear();
         self.kernel.reset_counters();
         self.rounds = Rounds::new(&self.plan, self.kernel.blocks());
         if let Some(late) = &mut self.late {
@@ -40,11 +42,30 @@ impl Drive {
 
     /// Ends all figures here, at the last completion: the drive works on until it is idle, which is none of the
     /// workload's doing. Until measuring starts anew nothing changes them.
-    pub fn end_measuring(&mut self) {
+    ///
+    /// # Errors
+    /// As [`Drive::ask_guests`].
+    pub fn end_measuring(&mut self) -> Result<(), Fault> {
         if self.ended.is_none() {
+            self.ask_guests()?;
             self.metrics.lasted(self.now);
             self.ended = Some(Box::new(Reading::of(self)));
         }
+        Ok(())
+    }
+
+    /// Asks external policies for figures of their own, which the result has as they are now.
+    ///
+    /// # Errors
+    /// A policy failed to tell them, or the user ended the run meanwhile.
+    pub fn ask_guests(&mut self) -> Result<(), Fault> {
+        self.of_guests = self.kernel.figures_of_guests()?;
+        Ok(())
+    }
+
+    /// Figures of external policies, as last asked for.
+    pub(crate) fn of_guests(&self) -> &Map<String, Value> {
+        &self.of_guests
     }
 
     /// What the flash had done when the figures ended; up to now, if they have not.

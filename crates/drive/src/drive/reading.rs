@@ -3,7 +3,7 @@
 use super::Drive;
 use crate::activity::{channels, dies, held_and_waited as held};
 use crate::wear;
-use serde_json::{json, Value};
+use serde_json::{json, Map, Value};
 use wordline_base::Time;
 use wordline_firmware::policy::upkeep::Leveling;
 use wordline_firmware::task::ByTask;
@@ -31,6 +31,8 @@ pub struct Reading {
     pub wear: Value,
     /// What wear leveling tells of its sessions, if it counts any.
     pub leveling: Option<Leveling>,
+    /// Figures that external policies tell of themselves, by family.
+    pub of_guests: Map<String, Value>,
     /// Blocks that have gone bad since the drive was new, or were from the factory.
     pub bad_blocks: u64,
     /// Erased blocks.
@@ -75,6 +77,7 @@ impl Reading {
             charged: drive.energy_by_task(),
             wear: wear::document(kernel),
             leveling: kernel.leveling().cloned(),
+            of_guests: drive.of_guests().clone(),
             bad_blocks: (0..flash.geometry().blocks()).filter(|&block| flash.block_record(block).bad).count() as u64,
             free_blocks: kernel.blocks().free_blocks(),
             slc_blocks: kernel.blocks().slc_blocks(),

@@ -22,6 +22,9 @@ pub(crate) fn add(document: &mut Value, plan: &Plan, reading: &Reading) {
     if let Some(told) = &reading.leveling {
         document["wear_leveling"] = leveling(told);
     }
+    if !reading.of_guests.is_empty() {
+        document["policy_figures"] = reading.of_guests.clone().into();
+    }
     if let Some(stripe) = plan.stripe {
         document["superblocks"] = superblocks(stripe, counters);
     }

@@ -245,7 +245,10 @@ impl Work<'_> {
                 Err(fault) => self.done.ending = Ending::EndOfLife(of_life(fault)?),
             }
         }
-        self.drive.end_measuring();
+        match self.drive.end_measuring() {
+            Err(fault) if fault.is_interrupt() => self.done.ending = Ending::Interrupted,
+            ended => ended?,
+        }
         let written = self.done.written();
         self.done.curve.end(self.drive, written);
         Ok(self.done)

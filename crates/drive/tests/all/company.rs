@@ -5,7 +5,7 @@ use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_base::{Op, Stream};
 use wordline_drive::guests::{
-    AroundView, Build, Class, Figures, GuestPack, GuestRedundancy, GuestTrim, Maker, Raid, Refusal,
+    AroundView, Build, Class, Figures, GuestPack, GuestRedundancy, GuestTrim, Maker, Raid, Refusal, Tells,
 };
 use wordline_drive::load::load_with;
 use wordline_drive::Drive;
@@ -25,6 +25,8 @@ impl Fickle {
         Ok(!self.asked.is_multiple_of(self.period))
     }
 }
+
+impl Tells for Fickle {}
 
 impl GuestPack for Fickle {
     fn mixes(&self) -> bool {

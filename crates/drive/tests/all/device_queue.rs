@@ -6,13 +6,15 @@ use serde_json::Map;
 use serde_json::Value;
 use std::sync::Arc;
 use wordline_base::{Op, Stream, Time};
-use wordline_drive::guests::{Build, Constraint, GuestPlacement, Maker, Refusal};
+use wordline_drive::guests::{Build, Constraint, GuestPlacement, Maker, Refusal, Tells};
 use wordline_drive::load::load_with;
 use wordline_drive::Drive;
 
 /// Puts each logical page into the plane of a list; pages behind its end go to the planes in turn.
 #[derive(Clone, Debug)]
 struct Listed(&'static [u32]);
+
+impl Tells for Listed {}
 
 impl GuestPlacement for Listed {
     fn place(&mut self, page: u32, _: Option<u32>) -> Result<Constraint, Refusal> {

@@ -340,6 +340,13 @@ fn a_guest_may_move_any_block_with_data() {
         let chosen = blocks.get(asked as usize * 7919 % blocks.len().max(1)).copied();
         Ok(chosen.filter(|_| asked % 3 == 0))
     };
+    // Where several blocks move at once, each read and each erase may ask for more: these two rules come to an end.
+    let worn_by_reads: fn(u64, &UpkeepView<'_>) -> Result<Option<u32>, Refusal> =
+        |_, view| Ok(view.written().find(|&block| view.reads(block) >= 5));
+    let young: fn(u64, &UpkeepView<'_>) -> Result<Option<u32>, Refusal> = |_, view| {
+        let most = view.in_use().map(|block| view.erases(block)).max().unwrap_or(0);
+        Ok(view.written().find(|&block| view.erases(block) + 1 < most))
+    };
     for more in [
         &[][..],
         &["mapping.policy=block", "pack.policy=none", "placement.policy=least-busy", "collect.scope=drive"],
@@ -347,11 +354,16 @@ fn a_guest_may_move_any_block_with_data() {
         &["redundancy.policy=superblock", "collect.scope=drive", "placement.policy=least-busy", "pack.policy=none"],
     ] {
         for (family, occasion) in [("wear", Occasion::Erase), ("refresh", Occasion::Reads(5))] {
-            let policy = format!("{family}.policy=guest");
-            let sets = [&[&policy, "verify.shadow=true", "capacity.raw_over_logical=1.6"], more].concat();
-            let moved = busy(&sets, &[ruled(family, Rule::Move(occasion, some))]).expect("it runs");
-            let without = ["verify.shadow=true", "capacity.raw_over_logical=1.6"];
-            assert_ne!(Ok(moved), busy(&[&without, more].concat(), &[]), "blocks were moved: {family} {more:?}");
+            let (policy, several) = (format!("{family}.policy=guest"), format!("{family}.blocks_at_once=3"));
+            let without = [&["verify.shadow=true", "capacity.raw_over_logical=1.6"], more].concat();
+            let guests = [ruled(family, Rule::Move(occasion, some))];
+            let moved = busy(&[&without[..], &[&policy]].concat(), &guests).expect("it runs");
+            assert_ne!(Ok(moved), busy(&without, &[]), "blocks were moved: {family} {more:?}");
+            let rule = if family == "wear" { young } else { worn_by_reads };
+            let guests = [ruled(family, Rule::Move(occasion, rule))];
+            let alone = busy(&[&without[..], &[&policy]].concat(), &guests).expect("it runs");
+            let together = busy(&[&without[..], &[&policy, &several]].concat(), &guests).expect("it runs");
+            assert_ne!(alone, together, "several at a time: {family} {more:?}");
         }
     }
 }
@@ -390,6 +402,10 @@ fn the_section_of_a_guest_that_moves_blocks_is_checked() {
     for window in ["wear.window_pages=0", "wear.window_pages=65536", "wear.window_pages=-1"] {
         let told = told(Occasion::Erase, &[window]);
         assert!(told.contains("wear.window_pages = ") && told.contains(": must be 1 to 65,535"), "{told}");
+    }
+    for blocks in ["wear.blocks_at_once=0", "wear.blocks_at_once=1001", "wear.blocks_at_once=4294967297"] {
+        let told = told(Occasion::Erase, &[blocks]);
+        assert!(told.contains("wear.blocks_at_once = ") && told.contains(": must be 1 to 1,000"), "{told}");
     }
     let few = told(Occasion::Reads(0), &[]);
     assert!(few.contains("it wants to be asked from 0 page reads on; at least 1 is needed"), "{few}");

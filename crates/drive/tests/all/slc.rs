@@ -1,9 +1,10 @@
 //! The SLC cache: blocks of the host's data in SLC mode, its sizes, and folding.
 
-use crate::common::{closed_loop, drive, latency, one, request, US};
+use crate::common::limiter::limit;
+use crate::common::{closed_loop, config, drive, for_seeds, latency, long, one, request, US};
 use wordline_base::{Op, Stream, Time};
 use wordline_drive::load::from_text;
-use wordline_drive::{Drive, Task};
+use wordline_drive::{Drive, DriveConfig, Task};
 use wordline_firmware::blocks::Status;
 
 const PAGE: u64 = 16_384;
@@ -182,36 +183,109 @@ fn filled(timed: bool) {
 
 #[test]
 fn the_cache_goes_with_superblocks_small_units_and_a_buffer() {
+    for (sections, bytes) in busy_caches() {
+        let mut drive = drive(&text(2, &sections), 1);
+        let units = drive.logical_bytes() / bytes;
+        let mut random = Stream::new(1, "places", 0);
+        closed_loop(&mut drive, 16, units, |nth| request(Op::Write, nth * bytes, bytes as u32));
+        assert!(drive.kernel().counters().slc_pages > 0, "{sections}");
+        closed_loop(&mut drive, 16, 3 * units, |_| request(Op::Write, random.below(units) * bytes, bytes as u32));
+        drive.drain().expect("it comes to rest");
+        rest(&mut drive, 1_000_000 * US);
+        drive.kernel().audit().expect("the books balance");
+        closed_loop(&mut drive, 8, units, |nth| request(Op::Read, nth * bytes, bytes as u32));
+    }
+}
+
+/// Drives that have a cache and do much with it: sections, and the bytes of a mapping unit.
+fn busy_caches() -> Vec<(String, u64)> {
     let shapes = [
         ("slc = { policy = \"dynamic\" }", 16),
         ("slc = { policy = \"static\", blocks = 4 }", 4),
         ("slc = { policy = \"dynamic\", free_blocks = 8, most_blocks = 6 }", 4),
     ];
+    let mut all = Vec::new();
     for (slc, unit_kib) in shapes {
-        for superblocks in [false, true] {
+        for more in ["", "redundancy = { policy = \"superblock\" }"] {
             for fold in ["", "fold = { policy = \"coldest\", start_blocks = 2, window_pages = 6 }"] {
-                let more = if superblocks { "redundancy = { policy = \"superblock\" }" } else { "" };
                 let sections = format!(
                     "collect = {{ policy = \"on-demand\", scope = \"drive\" }}\n{slc}\n{fold}\n{more}\n\
                      mapping = {{ policy = \"page\", unit_kib = {unit_kib} }}\n\
                      buffer = {{ policy = \"fifo\", capacity_kib = 512 }}"
                 );
-                let mut drive = drive(&text(2, &sections), 1);
-                let bytes = unit_kib * 1024;
-                let units = drive.logical_bytes() / bytes;
-                let mut random = Stream::new(1, "places", 0);
-                closed_loop(&mut drive, 16, units, |nth| request(Op::Write, nth * bytes, bytes as u32));
-                assert!(drive.kernel().counters().slc_pages > 0, "{sections}");
-                closed_loop(&mut drive, 16, 3 * units, |_| {
-                    request(Op::Write, random.below(units) * bytes, bytes as u32)
-                });
-                drive.drain().expect("it comes to rest");
-                rest(&mut drive, 1_000_000 * US);
-                drive.kernel().audit().expect("the books balance");
-                closed_loop(&mut drive, 8, units, |nth| request(Op::Read, nth * bytes, bytes as u32));
+                all.push((sections, unit_kib * 1024));
             }
         }
     }
+    all
+}
+
+#[test]
+fn a_limit_is_kept_and_a_higher_one_counts_at_once() {
+    let mut config = config(&text(1, &with("slc = { policy = \"static\", blocks = 2 }")));
+    // Eight pages fill the one block; the next three a word line of another; then the second block may be opened.
+    limit(&mut config, |view, _| Some(if view.host_units < 11 { 1 } else { 2 }));
+    let mut drive = Drive::new(&config, 1).expect("it was checked");
+    for page in 0..8 {
+        assert!(latency(&mut drive, write(page, 1)) < T_PROG_SLC + 30 * US);
+    }
+    assert!(latency(&mut drive, write(8, 3)) > T_PROG, "the cache has its one block");
+    assert_eq!(programmed(&drive), (11, 8, 1));
+    // The block beside the cache stays open until its 24 pages are full.
+    (11..32).step_by(3).for_each(|page| assert!(latency(&mut drive, write(page, 3)) > T_PROG));
+    assert_eq!(programmed(&drive), (32, 8, 1));
+    for page in 32..40 {
+        assert!(latency(&mut drive, write(page, 1)) < T_PROG_SLC + 30 * US, "page {page}");
+    }
+    assert_eq!(programmed(&drive), (40, 16, 2));
+    drive.kernel().audit().expect("the books balance");
+}
+
+/// A limit of 0 gives a drive without a cache, and no limit the drive as it is.
+#[test]
+fn limits_that_decide_nothing_change_nothing() {
+    let after = |config: &DriveConfig| {
+        let mut drive = Drive::new(config, 1).expect("it was checked");
+        let pages = drive.logical_bytes() / PAGE;
+        let mut random = Stream::new(1, "places", 0);
+        closed_loop(&mut drive, 16, 3 * pages, |_| request(Op::Write, random.below(pages) * PAGE, PAGE as u32));
+        drive.drain().expect("it comes to rest");
+        (drive.now(), drive.kernel().state_hash(), drive.kernel().counters().slc_pages)
+    };
+    let plain = config(&text(2, &with("slc = { policy = \"dynamic\" }")));
+    let (mut free, mut none) = (plain.clone(), plain.clone());
+    limit(&mut free, |_, _| None);
+    limit(&mut none, |_, _| Some(0));
+    assert_eq!(after(&free), after(&plain));
+    assert_eq!(after(&none), after(&config(&text(2, DRIVE))));
+    assert_ne!(after(&plain), after(&none));
+}
+
+/// Whatever the limits do, the data stay whole, and the drive comes to rest.
+#[test]
+fn limits_may_change_at_any_time() {
+    for_seeds("slc", "limits_may_change_at_any_time", if long() { 200 } else { 4 }, |seed| {
+        for (sections, bytes) in busy_caches() {
+            let mut config = config(&text(2, &sections));
+            limit(&mut config, |view, random| match random.below(4) {
+                0 => None,
+                1 => Some(0),
+                2 => Some(view.blocks),
+                _ => Some(random.below(12) as u32),
+            });
+            let mut drive = Drive::new(&config, seed).expect("it was checked");
+            let units = drive.logical_bytes() / bytes;
+            let mut random = Stream::new(seed, "places", 0);
+            closed_loop(&mut drive, 16, 2 * units, |_| {
+                let op = if random.below(4) == 0 { Op::Read } else { Op::Write };
+                request(op, random.below(units) * bytes, bytes as u32)
+            });
+            drive.drain().expect("it comes to rest");
+            rest(&mut drive, 1_000_000 * US);
+            drive.kernel().audit().expect("the books balance");
+            assert!(drive.kernel().counters().slc_pages > 0, "{sections}");
+        }
+    });
 }
 
 #[test]

@@ -38,9 +38,10 @@ impl FirmwareConfig {
         self.clone().guests_mut().next().is_some()
     }
 
-    /// True if an external policy may be asked during a run. A size, or a pattern of planes (`fixed_places`), was told before.
-    pub(crate) fn asks_guests(&self, fixed_places: bool) -> bool {
-        let was_told = |family| family == "slc" || (family == "placement" && fixed_places);
+    /// True if an external policy may be asked during a run. A size without limits (`fixed_size`), or a pattern of planes (`fixed_places`),
+    /// was told before.
+    pub(crate) fn asks_guests(&self, fixed_places: bool, fixed_size: bool) -> bool {
+        let was_told = |family| (family == "slc" && fixed_size) || (family == "placement" && fixed_places);
         self.clone().guests_mut().any(|(family, _)| !was_told(family))
     }
 }

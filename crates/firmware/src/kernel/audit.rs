@@ -149,6 +149,7 @@ impl Kernel {
             let view = self.blocks.view(domain);
             (0..view.closed_count()).for_each(|at| self.victim.closed(&view, view.closed_at(at)));
         }
+        self.ask_about_sizes();
         self.heed(failed(self.free_block.trouble()) || failed(self.victim.trouble()));
         self.heed(failed(self.mapping.trouble()));
         if self.shadow.is_some() {

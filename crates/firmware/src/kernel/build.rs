@@ -92,7 +92,8 @@ impl Kernel {
         let lots =
             plan.fixes_pages.then(|| Lots::new(plan.units(), plan.units_per_block, (geometry.blocks(), plan.domains)));
         let takes_turns = placement.takes_turns();
-        let outside = config.asks_guests(placement.fixed());
+        let slc = config.slc.build(&build)?;
+        let outside = config.asks_guests(placement.fixed(), !slc.limits());
         let decides = matches!(config.placement, PlacementConfig::Guest(_)) && !placement.fixed();
         let places_each = takes_turns || decides;
         let wishes = collect.places().then(Box::default);
@@ -135,6 +136,7 @@ impl Kernel {
             placement,
             victim,
             free_block,
+            slc: slc.limits().then(|| Box::new(slc)),
             pack,
             dispatch,
             control_due: shares.interval().unwrap_or(END_OF_TIME),
@@ -274,6 +276,7 @@ impl Kernel {
                 superblock has no substitute";
             return Err(ConfigError::new("redundancy.policy", config.redundancy.name(), problem));
         }
+        kernel.ask_about_sizes();
         kernel.heed(failed(kernel.free_block.trouble()) || failed(kernel.arbiter.trouble()));
         kernel.find_ways();
         if kernel.may_have_stretches() {

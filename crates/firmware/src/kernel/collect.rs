@@ -22,6 +22,7 @@ use wordline_base::Time;
 impl Kernel {
     /// Starts victim blocks while the policy wants them.
     pub(super) fn collect(&mut self, domain: u32) {
+        self.ask_about_size(domain);
         if !self.condemned.is_empty() {
             self.evacuate(domain);
         }
@@ -280,6 +281,7 @@ impl Kernel {
             ("victim", self.victim.trouble()),
             ("collect", self.collect.trouble()),
             ("free_block", self.free_block.trouble()),
+            ("slc", self.slc.as_ref().and_then(|slc| slc.trouble())),
         ];
         let worst = self.upkeep.troubles().chain(all).filter_map(|(family, trouble)| Some((family, trouble?)));
         worst.max_by_key(|(_, trouble)| trouble.gravity).map(|(family, trouble)| of(family, trouble))
@@ -665,14 +667,19 @@ impl Kernel {
     pub(super) fn wake_stalled(&mut self) {
         if self.stalled {
             self.stalled = false;
-            self.shared_dirty = true;
-            if let Some(stage) = &mut self.stage {
-                stage.dirty = true;
-            }
-            for die in 0..self.dies.len() as u32 {
-                if self.dies[die as usize].waiting != Ready::NOTHING {
-                    self.mark(die);
-                }
+            self.wake_all();
+        }
+    }
+
+    /// All that waits for a die looks again.
+    pub(super) fn wake_all(&mut self) {
+        self.shared_dirty = true;
+        if let Some(stage) = &mut self.stage {
+            stage.dirty = true;
+        }
+        for die in 0..self.dies.len() as u32 {
+            if self.dies[die as usize].waiting != Ready::NOTHING {
+                self.mark(die);
             }
         }
     }

@@ -38,6 +38,7 @@ mod dispatch;
 mod drain;
 mod enqueue;
 mod fault;
+mod guests;
 mod history;
 mod hold;
 mod hold_jobs;
@@ -100,6 +101,7 @@ use crate::policy::placement::PlacementPolicy;
 use crate::policy::processor::ProcessorPolicy;
 use crate::policy::redundancy::RedundancyPolicy;
 use crate::policy::shares::SharesPolicy;
+use crate::policy::slc::SlcPolicy;
 use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
 use crate::policy::upkeep::UpkeepPolicies;
@@ -227,6 +229,9 @@ pub struct Kernel {
     victim: VictimPolicy,
     collect: CollectPolicy,
     free_block: FreeBlockPolicy,
+    /// The size of the SLC cache, if a policy is asked about it during a run.
+    #[serde(skip)]
+    slc: Option<Box<SlcPolicy>>,
     pack: PackPolicy,
     dispatch: DispatchPolicy,
     shares: SharesPolicy,
@@ -532,7 +537,7 @@ impl Kernel {
         self.plane_use
     }
 
-    /// Starts the counters anew.
+    /// Starts the counters anew, and tells external policies.
     pub fn reset_counters(&mut self) {
         self.counters = Counters::default();
         self.plane_use = PlaneUse::default();
@@ -543,6 +548,7 @@ impl Kernel {
         if let Some(banks) = &mut self.banks {
             banks.counts = BankCounts::default();
         }
+        self.tell_of_measuring();
     }
 
     /// Operations that are queued or run, and jobs on hold. A stretch counts as its units.

@@ -3,6 +3,8 @@
 use super::{stream_of, Kernel};
 use crate::config::ConfigError;
 use crate::ops::Fifo;
+use crate::policy::guest::failed;
+use crate::policy::slc::SlcView;
 use crate::task::Class;
 use crate::FirmwareConfig;
 
@@ -36,6 +38,38 @@ impl Kernel {
     /// Lets the host's data go to the SLC cache, or past it.
     pub fn use_slc(&mut self, on: bool) {
         self.space.set_slc(on);
+    }
+
+    /// Asks for the limit of the cache in a domain, if the policy limits it during a run.
+    #[inline]
+    pub(super) fn ask_about_size(&mut self, domain: u32) {
+        if self.slc.is_some() {
+            self.limit_cache(domain);
+        }
+    }
+
+    /// The same in all domains.
+    pub(super) fn ask_about_sizes(&mut self) {
+        (0..self.plan.domains).for_each(|domain| self.ask_about_size(domain));
+    }
+
+    #[cold]
+    fn limit_cache(&mut self, domain: u32) {
+        let Some(policy) = &mut self.slc else { return };
+        let view = SlcView {
+            domain,
+            blocks: self.blocks.slc_in_domain(domain),
+            free: self.blocks.free_in_domain(domain),
+            host_units: self.counters.host_units,
+            now: self.now,
+        };
+        let limit = policy.limit(&view).unwrap_or(u32::MAX);
+        let has_failed = failed(policy.trouble());
+        if self.space.limit_slc(&self.blocks, domain, limit) {
+            // Writes that wait for a whole program may fill one of a page now.
+            self.wake_all();
+        }
+        self.heed(has_failed);
     }
 
     /// True if a block is in SLC mode.

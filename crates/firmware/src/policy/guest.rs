@@ -14,6 +14,7 @@ use super::placement::guest::GuestPlacement;
 use super::processor::guest::GuestProcessor;
 use super::redundancy::guest::GuestRedundancy;
 use super::shares::guest::GuestShares;
+use super::slc::guest::GuestSlc;
 use super::slc::SlcSize;
 use super::suspend::guest::GuestSuspend;
 use super::trim::guest::GuestTrim;
@@ -61,6 +62,11 @@ macro_rules! seated {
         pub struct Guest($crate::policy::Seat<Box<dyn $Object>>);
 
         impl Guest {
+            /// Its seat, whatever its family.
+            pub(crate) fn seat_mut(&mut self) -> &mut dyn $crate::policy::Telling {
+                &mut self.0
+            }
+
             pub(super) fn new(
                 options: &Options,
                 build: &$crate::policy::Build<'_>,
@@ -97,12 +103,31 @@ pub trait Maker: fmt::Debug + Send + Sync {
         "a model of computing time": fn processor -> Box<dyn GuestProcessor>;
         "a redundancy": fn redundancy -> Box<dyn GuestRedundancy>;
         "a control of shares": fn shares -> Box<dyn GuestShares>;
-        "the size of an SLC cache, if there is one,": fn slc -> Option<SlcSize>;
+        "the size of an SLC cache, if there is one, and what limits it,": fn slc -> (Option<SlcSize>, Box<dyn GuestSlc>);
         "a choice of the commands that reads suspend": fn suspend -> Box<dyn GuestSuspend>;
         "a policy of deallocations": fn trim -> Box<dyn GuestTrim>;
         "a policy that chooses blocks to move for a background task": fn upkeep -> Box<dyn GuestUpkeep>;
         "a victim policy": fn victim -> Box<dyn GuestVictim>;
         "the figures of a family outside the firmware, of the type that its guest expects,": fn figures -> Box<dyn Any>;
+    }
+}
+
+/// What an external policy of any family may do besides deciding.
+pub trait Tells {
+    /// Measuring starts: its figures count from now on.
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn begin_measuring(&mut self) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// Figures of its own for the result, by name.
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn figures(&mut self) -> Result<Map<String, Value>, Refusal> {
+        Ok(Map::new())
     }
 }
 
@@ -284,9 +309,20 @@ impl<O> Seat<O> {
 
     /// Keeps the reason of a missing or unusable answer.
     pub(crate) fn refuse(&mut self, refusal: impl Into<Refusal>) {
-        let Refusal { story, interrupted, cause } = refusal.into();
+        self.trouble = Some(self.trouble_of(refusal.into()));
+    }
+
+    fn trouble_of(&self, refusal: Refusal) -> Trouble {
+        let Refusal { story, interrupted, cause } = refusal;
         let gravity = if interrupted { Gravity::Interrupt } else { Gravity::Failure };
-        self.trouble = Some(Trouble { policy: self.name.clone(), gravity, story, cause });
+        Trouble { policy: self.name.clone(), gravity, story, cause }
+    }
+
+    /// Keeps the reason of a missing answer, and gives it.
+    fn troubled_by(&mut self, refusal: Refusal) -> Trouble {
+        let trouble = self.trouble_of(refusal);
+        self.trouble = Some(trouble.clone());
+        trouble
     }
 
     /// Keeps a possible reason for a deadlock.
@@ -302,5 +338,33 @@ impl<O> Seat<O> {
 
     pub(crate) fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()
+    }
+}
+
+/// A seat, whatever the family of who sits there.
+pub trait Telling {
+    /// As [`Tells::begin_measuring`]; a failure is kept as trouble.
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn begin_measuring(&mut self) -> Result<(), Trouble>;
+
+    /// As [`Tells::figures`], also of a policy whose decision the user has interrupted; none of one that has failed before.
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn figures(&mut self) -> Result<Map<String, Value>, Trouble>;
+}
+
+impl<O: Tells + ?Sized> Telling for Seat<Box<O>> {
+    fn begin_measuring(&mut self) -> Result<(), Trouble> {
+        let Some(guest) = self.object.as_mut().filter(|_| !failed(self.trouble.as_ref())) else { return Ok(()) };
+        guest.begin_measuring().map_err(|refusal| self.troubled_by(refusal))
+    }
+
+    fn figures(&mut self) -> Result<Map<String, Value>, Trouble> {
+        let has_failed = self.trouble.as_ref().is_some_and(|trouble| trouble.gravity == Gravity::Failure);
+        let Some(guest) = self.object.as_mut().filter(|_| !has_failed) else { return Ok(Map::new()) };
+        guest.figures().map_err(|refusal| self.troubled_by(refusal))
     }
 }

@@ -25,7 +25,7 @@ pub mod victim;
 pub mod wear;
 
 pub(crate) use guest::seated;
-pub use guest::{Cause, Gravity, GuestOptions, Guests, Maker, Refusal, Seat, Trouble};
+pub use guest::{Cause, Gravity, GuestOptions, Guests, Maker, Refusal, Seat, Telling, Tells, Trouble};
 
 use crate::task::Tasks;
 use serde::Serialize;
@@ -119,6 +119,13 @@ macro_rules! policies {
                 /// The section of an external policy, if one is named.
                 pub(crate) fn guest_mut(&mut self) -> Option<&mut $guests::Options> {
                     if let Self::$Guest(options) = self { Some(options) } else { None }
+                }
+            }
+
+            impl $Policy {
+                /// The external policy, if it is one.
+                pub fn guest_mut(&mut self) -> Option<&mut $guests::$Guest> {
+                    if let Self::$Guest(guest) = self { Some(guest) } else { None }
                 }
             }
         )?

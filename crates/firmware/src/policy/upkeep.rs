@@ -6,7 +6,7 @@
 pub mod guest;
 
 use crate::blocks::{Block, Blocks, Status};
-use crate::policy::{Build, GuestOptions, Member, Trouble};
+use crate::policy::{Build, GuestOptions, Member, Telling, Trouble};
 use crate::space::Space;
 use crate::stays::Stays;
 use crate::task::{upkeep_tasks, Task, Tasks};
@@ -499,6 +499,12 @@ macro_rules! families {
             /// Problems with external policies, each with its family.
             pub(crate) fn troubles(&self) -> impl Iterator<Item = (&'static str, Option<&Trouble>)> {
                 [$( ($name, self.$module.trouble()) ),*].into_iter()
+            }
+
+            /// External policies, each with its family.
+            pub(crate) fn seats_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut dyn Telling)> {
+                let all = [$( ($name, self.$module.guest_mut().map(|guest| guest.seat_mut())) ),*];
+                all.into_iter().filter_map(|(family, seat)| Some((family, seat?)))
             }
 
             /// Takes over the state of the same policies from a snapshot.

@@ -36,10 +36,21 @@ impl Space {
         }
     }
 
+    /// Limits the blocks of a domain in SLC mode: the host opens no more in this mode until there are fewer. True if it may open one now
+    /// and might not before.
+    pub fn limit_slc(&mut self, blocks: &Blocks, domain: u32, limit: u32) -> bool {
+        let opens = |space: &Self| space.opens_slc(blocks, domain, Stream::Host);
+        let opened = opens(self);
+        self.slc_limits.resize(self.domains.len(), u32::MAX);
+        self.slc_limits[domain as usize] = limit;
+        !opened && opens(self)
+    }
+
     /// Blocks of a domain that the host may still open in SLC mode.
     pub fn slc_room(&self, blocks: &Blocks, domain: u32) -> u32 {
         let Some(room) = self.slc.filter(|room| room.on) else { return 0 };
-        let left = room.most.saturating_sub(blocks.slc_in_domain(domain));
+        let most = self.slc_limits.get(domain as usize).map_or(room.most, |&limit| room.most.min(limit));
+        let left = most.saturating_sub(blocks.slc_in_domain(domain));
         let left = left.min(blocks.free_in_domain(domain).saturating_sub(room.spare));
         left - left % self.blocks_together
     }

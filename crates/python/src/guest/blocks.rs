@@ -13,7 +13,7 @@ const COLUMNS: usize = 4;
 
 /// A victim policy.
 pub(super) struct Chooser {
-    seated: Seated,
+    pub(super) seated: Seated,
     /// True if it sees the reads that fit each block.
     sees_reads: bool,
 }
@@ -82,7 +82,7 @@ impl GuestVictim for Chooser {
 
 /// A policy of a background task.
 pub(super) struct Keeper {
-    seated: Seated,
+    pub(super) seated: Seated,
     occasion: Occasion,
     /// Told of each block that was erased, if the policy has it.
     erased: Option<Py<PyAny>>,

@@ -14,7 +14,7 @@ use wordline_drive::guests::{
 
 /// A collect policy.
 pub(super) struct Collector {
-    seated: Seated,
+    pub(super) seated: Seated,
     /// The rest of the host after which it is asked, if it waits for one.
     rest: Option<Time>,
     /// Asked about each block that was chosen, if the policy has it.

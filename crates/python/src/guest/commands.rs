@@ -7,7 +7,7 @@ use wordline_drive::guests::{AroundView, Class, Figures, GuestPack, GuestRedunda
 
 /// A packer.
 pub(super) struct Packer {
-    seated: Seated,
+    pub(super) seated: Seated,
     mixes: bool,
 }
 
@@ -41,7 +41,7 @@ impl GuestPack for Packer {
 
 /// A redundancy.
 pub(super) struct Protector {
-    seated: Seated,
+    pub(super) seated: Seated,
     figures: Figures,
 }
 

@@ -18,7 +18,7 @@ pub(super) fn us(time: Time) -> f64 {
 
 /// An arbiter.
 pub(super) struct Server {
-    seated: Seated,
+    pub(super) seated: Seated,
     /// Asked in place of the other method, with times, if the policy has it.
     in_time: Option<Py<PyAny>>,
 }
@@ -79,7 +79,7 @@ impl GuestArbiter for Server {
 
 /// A dispatch policy.
 pub(super) struct Dispatcher {
-    seated: Seated,
+    pub(super) seated: Seated,
     sees_all: bool,
     takes_shares: bool,
     tags: Option<TagRules>,

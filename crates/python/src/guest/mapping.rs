@@ -9,7 +9,7 @@ use wordline_drive::guests::{CacheView, GuestMapping, Refusal, Scheme};
 
 /// A mapping.
 pub(super) struct Mapper {
-    seated: Seated,
+    pub(super) seated: Seated,
     scheme: Option<Scheme>,
 }
 

@@ -9,7 +9,7 @@ use wordline_drive::guests::{Constraint, GuestPlacement, Refusal};
 
 /// A placement.
 pub(super) struct Placer {
-    seated: Seated,
+    pub(super) seated: Seated,
     pattern: Option<Vec<u32>>,
     /// Its method that takes the request too.
     place_for: Option<Py<PyAny>>,

@@ -20,7 +20,7 @@ pub(super) fn number(answer: &Bound<'_, PyAny>) -> Option<f64> {
 
 /// A control of shares.
 pub(super) struct Controller {
-    seated: Seated,
+    pub(super) seated: Seated,
     interval: Time,
 }
 

@@ -43,6 +43,7 @@ pub(super) fn array() -> Vec<ResultKey> {
         member("gc.moved_pages", "pages", "Valid data that its garbage collection moved."),
         member("wear.{mean,max,stddev}", "erases", "P/E cycles of its blocks."),
         member("{channels,dies}", "parts", "Its channels and dies: so many of the lists in `utilisation` are its own, in the order of the drives."),
+        member("policy_figures", "object", "Figures of policies in Python, as those of a drive, if they give some."),
         member("{channels_busy,dies_busy}", "0 to 1", "Mean share of simulated time in which these were busy."),
     ];
     let parity = |what: &str, unit, meaning: &str| of(&format!("parity.{what}"), unit, meaning);

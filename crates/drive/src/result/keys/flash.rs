@@ -86,6 +86,7 @@ pub(super) fn flash() -> Vec<ResultKey> {
     keys.extend(parts::superblocks());
     keys.extend(parts::parity());
     keys.extend(parts::slc_cache());
+    keys.push(parts::policy_figures());
     keys.extend(fields::<Energy>("energy", "J"));
     keys.extend([
         key(

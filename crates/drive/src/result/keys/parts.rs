@@ -208,3 +208,13 @@ pub(super) fn mapping_table() -> Vec<ResultKey> {
         of("zone_stores", "tables", "Tables of map zones that left memory with changed entries. Only with map zones."),
     ]
 }
+
+/// What policies of the user tell of themselves.
+pub(super) fn policy_figures() -> ResultKey {
+    key(
+        "policy_figures",
+        "object",
+        "Figures of [policies in Python](my-policy.md), by family and name: what their method `figures` gives when measuring ends. \
+         This part is there if a policy gives some; an array of drives has them with each of its members.",
+    )
+}

@@ -34,7 +34,7 @@ const SHARED: [&str; 27] = [
 ];
 
 /// The same, of policies that few drives have.
-const SHARED_BY_FEW: [&str; 2] = ["parity", "slc"];
+const SHARED_BY_FEW: [&str; 3] = ["parity", "slc", "policy_figures"];
 
 /// Keys below these that need time.
 const TIMED: [&str; 5] =

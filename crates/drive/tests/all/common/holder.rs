@@ -3,7 +3,7 @@
 use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_base::Stream;
-use wordline_drive::guests::{Build, GuestCollect, Maker, MoveView, Refusal, SpaceView, StepView, Target};
+use wordline_drive::guests::{Build, GuestCollect, Maker, MoveView, Refusal, SpaceView, StepView, Target, Tells};
 use wordline_drive::DriveConfig;
 
 /// True to go on; the stream is its chance.
@@ -23,6 +23,8 @@ struct Holder {
     places: (u32, u32),
     random: Stream,
 }
+
+impl Tells for Holder {}
 
 impl GuestCollect for Holder {
     fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal> {

@@ -1,6 +1,7 @@
 //! Shared parts of the tests of the assembled drive: drives from text, repeatable seeds, and loops that feed a drive.
 
 pub mod holder;
+pub mod limiter;
 pub mod random_drive;
 
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};

@@ -4,8 +4,8 @@ use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use wordline_drive::guests::{
     Build, ByTask, CacheView, Constraint, GuestArbiter, GuestCollect, GuestDispatch, GuestFreeBlock, GuestMapping,
-    GuestPlacement, GuestUpkeep, GuestVictim, Maker, Occasion, Refusal, SpaceView, StageView, UpkeepView, VictimView,
-    Waiting,
+    GuestPlacement, GuestUpkeep, GuestVictim, Maker, Occasion, Refusal, SpaceView, StageView, Tells, UpkeepView,
+    VictimView, Waiting,
 };
 
 /// Decision rules of the guests in these tests.
@@ -16,6 +16,8 @@ pub struct Chooser {
     pub choice: Choice,
     asked: u64,
 }
+
+impl Tells for Chooser {}
 
 impl GuestVictim for Chooser {
     fn choose(&mut self, view: &VictimView<'_>) -> Result<Option<u32>, Refusal> {
@@ -37,6 +39,8 @@ impl GuestVictim for Chooser {
 #[derive(Clone, Debug)]
 pub struct Below(u32);
 
+impl Tells for Below {}
+
 impl GuestCollect for Below {
     fn wants(&mut self, view: &SpaceView) -> Result<bool, Refusal> {
         Ok(view.free + view.running < self.0)
@@ -50,6 +54,8 @@ impl GuestCollect for Below {
 /// Ranks as `least-erased` does, this number of times.
 #[derive(Clone, Debug)]
 pub struct Ranker(u64);
+
+impl Tells for Ranker {}
 
 impl GuestFreeBlock for Ranker {
     fn rank(&mut self, erases: u32, order: u32) -> Result<u64, Refusal> {
@@ -130,6 +136,8 @@ impl Ruled {
         self.asked
     }
 }
+
+impl Tells for Ruled {}
 
 impl GuestPlacement for Ruled {
     fn place(&mut self, page: u32, _: Option<u32>) -> Result<Constraint, Refusal> {
@@ -253,7 +261,10 @@ impl Maker for RuledMaker {
 
 pub fn ruled(family: &'static str, rule: Rule) -> Arc<dyn Maker> {
     let options = match rule {
-        Rule::Move(..) => json!({"window_pages": {"type": "integer", "default": 8}}),
+        Rule::Move(..) => json!({
+            "window_pages": {"type": "integer", "default": 8},
+            "blocks_at_once": {"type": "integer", "default": 1},
+        }),
         Rule::Send(_) => json!({"depth": {"type": "integer", "default": 4}}),
         _ => json!({}),
     };

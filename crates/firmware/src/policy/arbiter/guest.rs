@@ -5,7 +5,7 @@
 //! single operation.
 
 use super::{Arbiter, Waiting};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
@@ -14,7 +14,7 @@ use wordline_base::Time;
 pub type Options = GuestOptions;
 
 /// An external arbiter.
-pub trait GuestArbiter: std::fmt::Debug + Send {
+pub trait GuestArbiter: Tells + std::fmt::Debug + Send {
     /// As [`Arbiter::choose`], of at least two operations.
     ///
     /// # Errors
@@ -67,6 +67,11 @@ struct State {
 }
 
 impl Guest {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut self.0.seat
+    }
+
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let object = options.maker("arbiter")?.arbiter(&options.options, build);
         let object = object.map_err(|problem| options.error("arbiter", problem))?;

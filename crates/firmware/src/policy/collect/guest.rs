@@ -9,7 +9,7 @@
 use super::on_demand::{OnDemand, Options as Steps};
 use super::schedule::{IdleView, IdleWork, Rule};
 use super::{CandidateView, Collect, MoveView, MovesTo, Scope, SpaceView, Step, StepView, Target};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
@@ -18,7 +18,7 @@ use wordline_base::Time;
 pub type Options = GuestOptions;
 
 /// An external collect policy.
-pub trait GuestCollect: std::fmt::Debug + Send {
+pub trait GuestCollect: Tells + std::fmt::Debug + Send {
     /// As [`Collect::wants`].
     ///
     /// # Errors
@@ -129,6 +129,11 @@ pub(super) fn moves_to(options: &Options) -> MovesTo {
 }
 
 impl Guest {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut self.seat
+    }
+
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let object = options.maker("collect")?.collect(&options.options, build);
         let object = object.map_err(|problem| options.error("collect", problem))?;

@@ -8,7 +8,7 @@
 use super::in_order::Commits;
 use super::one_request::Order;
 use super::{Addressed, DepthOptions, Dispatch, Limits, Sight, StageView, TagRules};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::task::{ByTask, TASKS};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub enum AtOnce {
 }
 
 /// An external dispatch policy.
-pub trait GuestDispatch: std::fmt::Debug + Send {
+pub trait GuestDispatch: Tells + std::fmt::Debug + Send {
     /// True if it has to see the oldest operation of each queue, not only of those that a die may have room for; asked once.
     fn sees_all(&self) -> bool;
 
@@ -112,6 +112,11 @@ struct State {
 }
 
 impl Guest {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut self.0.seat
+    }
+
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let depth = match options.options.get("depth") {
             None => DepthOptions::default(),

@@ -5,10 +5,10 @@
 //! number.
 
 use super::FreeBlock;
-use crate::policy::{seated, Refusal, Trouble};
+use crate::policy::{Refusal, Tells, Trouble, seated};
 
 /// An external free-block policy.
-pub trait GuestFreeBlock: std::fmt::Debug + Send {
+pub trait GuestFreeBlock: Tells + std::fmt::Debug + Send {
     /// As [`FreeBlock::rank`].
     ///
     /// # Errors

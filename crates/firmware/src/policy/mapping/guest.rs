@@ -8,7 +8,7 @@
 use super::cached::{Cached, Options as Cache};
 use super::zones::Zones;
 use super::{Evicted, LogRule, Mapping};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -36,7 +36,7 @@ pub struct Scheme {
 }
 
 /// An external choice of the map unit that leaves, or an external scheme.
-pub trait GuestMapping: std::fmt::Debug + Send {
+pub trait GuestMapping: Tells + std::fmt::Debug + Send {
     /// The scheme of block mapping that it describes; none if pages are mapped, with a cache. Asked once.
     fn scheme(&self) -> Option<Scheme> {
         None
@@ -121,6 +121,11 @@ impl<'de> Deserialize<'de> for State {
 }
 
 impl Guest {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut self.0.seat
+    }
+
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let shown = match options.options.get("shown_units") {
             None => SHOWN,

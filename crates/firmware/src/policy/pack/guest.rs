@@ -6,7 +6,7 @@
 //! of one task are no question: its data never share a command with its mapping table.
 
 use super::{checked_passes, CacheMode, Pack};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::task::Class;
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub type Options = GuestOptions;
 
 /// An external packer.
-pub trait GuestPack: std::fmt::Debug + Send {
+pub trait GuestPack: Tells + std::fmt::Debug + Send {
     /// As [`Pack::mixes`], asked once.
     fn mixes(&self) -> bool;
 
@@ -46,6 +46,11 @@ pub struct Guest {
 }
 
 impl Guest {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut *self.seat
+    }
+
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let object = options.maker("pack")?.pack(&options.options, build);
         let object = object.map_err(|problem| options.error("pack", problem))?;

@@ -6,7 +6,7 @@
 //! are not its business: they stay in their domain, and go where there is room.
 
 use super::{Constraint, Placement, NO_REQUEST};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub type Options = GuestOptions;
 
 /// An external placement policy.
-pub trait GuestPlacement: std::fmt::Debug + Send {
+pub trait GuestPlacement: Tells + std::fmt::Debug + Send {
     /// The planes that consecutive pages visit in turn, if pages are fixed so; asked once.
     fn pattern(&self) -> Option<Vec<u32>> {
         None
@@ -94,6 +94,11 @@ struct State {
 }
 
 impl Guest {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut self.0.seat
+    }
+
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let object = options.maker("placement")?.placement(&options.options, build);
         let object = object.map_err(|problem| options.error("placement", problem))?;

@@ -4,11 +4,11 @@
 //! Faithful: each piece of work takes the time that it says. What has a processor of its own is that of `uniform`.
 
 use super::{Processor, Work};
-use crate::policy::{seated, Refusal, Trouble};
+use crate::policy::{Refusal, Tells, Trouble, seated};
 use wordline_base::Time;
 
 /// An external model of computing time.
-pub trait GuestProcessor: std::fmt::Debug + Send {
+pub trait GuestProcessor: Tells + std::fmt::Debug + Send {
     /// As [`Processor::time`].
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 //! business; it has superblocks or stripes of logical pages, not both.
 
 use super::{raid_problem, stripe_problem, AroundView, Raid, Redundancy, Stripe};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ impl Figures {
 }
 
 /// An external redundancy.
-pub trait GuestRedundancy: std::fmt::Debug + Send {
+pub trait GuestRedundancy: Tells + std::fmt::Debug + Send {
     /// Its figures, asked once.
     fn figures(&self) -> Figures;
 
@@ -88,6 +88,11 @@ pub struct Guest {
 }
 
 impl Guest {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut *self.seat
+    }
+
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let object = options.maker("redundancy")?.redundancy(&options.options, build);
         let object = object.map_err(|problem| options.error("redundancy", problem))?;

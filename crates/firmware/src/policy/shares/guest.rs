@@ -5,7 +5,7 @@
 //! keeps its share, at first 10 %.
 
 use super::{with_host, Shares};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::task::{ByTask, Task, Tasks, TASKS};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub type Options = GuestOptions;
 const FIRST: f64 = 10.0;
 
 /// An external control of shares.
-pub trait GuestShares: std::fmt::Debug + Send {
+pub trait GuestShares: Tells + std::fmt::Debug + Send {
     /// Time between two calls, in picoseconds; above 0.
     fn interval(&self) -> Time;
 
@@ -50,6 +50,11 @@ pub struct Guest {
 }
 
 impl Guest {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut self.seat
+    }
+
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let object = options.maker("shares")?.shares(&options.options, build);
         let object = object.map_err(|problem| options.error("shares", problem))?;

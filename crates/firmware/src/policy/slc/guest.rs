@@ -1,30 +1,62 @@
 //! Guest: an external size of the SLC cache.
 //!
 //! Source: whoever wrote it.
-//! Faithful: the size that it gives. Simplified: the size is asked for once, when the drive is built; which blocks are in SLC mode, and
-//! when the host's data open one, is as with `static` (blocks that are set aside) or `dynamic`.
+//! Faithful: the size that it gives, and its limits during a run, if it has any. Simplified: the size is asked for once, when the drive
+//! is built; a block gets its mode when the host opens it, as with `static` (blocks that are set aside) or `dynamic`.
 
-use super::{blocks_problem, SlcCache, SlcSize};
-use crate::policy::{Build, GuestOptions};
+use super::{blocks_problem, SlcCache, SlcSize, SlcView};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 
 /// The section of a guest.
 pub type Options = GuestOptions;
 
-/// An external size of the SLC cache.
+/// An external limit of the SLC cache.
+pub trait GuestSlc: Tells + std::fmt::Debug + Send {
+    /// True if it is asked for limits at all; asked once.
+    fn limits(&self) -> bool;
+
+    /// As [`SlcCache::limit`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn limit(&mut self, view: &SlcView) -> Result<Option<u32>, Refusal>;
+
+    /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
+    fn fork(&self) -> Box<dyn GuestSlc>;
+}
+
+impl Clone for Box<dyn GuestSlc> {
+    fn clone(&self) -> Self {
+        (**self).fork()
+    }
+}
+
+/// An external SLC cache: its size, and who limits it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Guest {
     size: Option<SlcSize>,
+    #[serde(skip)]
+    limits: bool,
+    seat: Box<Seat<Box<dyn GuestSlc>>>,
 }
 
 impl Guest {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut *self.seat
+    }
+
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let size = options.maker("slc")?.slc(&options.options, build);
-        let size = size.map_err(|problem| options.error("slc", problem))?;
+        let made = options.maker("slc")?.slc(&options.options, build);
+        let (size, object) = made.map_err(|problem| options.error("slc", problem))?;
         match size.and_then(|size| Self::problem(&size, build)) {
             Some(problem) => Err(options.error("slc", problem)),
-            None => Ok(Self { size }),
+            None => {
+                let limits = object.limits();
+                Ok(Self { size, limits, seat: Box::new(Seat::new(&options.policy, object)) })
+            }
         }
     }
 
@@ -47,5 +79,17 @@ impl Guest {
 impl SlcCache for Guest {
     fn size(&self) -> Option<SlcSize> {
         self.size
+    }
+
+    fn limits(&self) -> bool {
+        self.limits
+    }
+
+    fn limit(&mut self, view: &SlcView) -> Option<u32> {
+        self.seat.ask(|guest| guest.limit(view))?
+    }
+
+    fn trouble(&self) -> Option<&Trouble> {
+        self.seat.trouble()
     }
 }

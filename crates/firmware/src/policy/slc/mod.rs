@@ -1,9 +1,10 @@
 //! Family `slc`: how many blocks the host's data open in SLC mode (pSLC), the SLC cache.
 
 use crate::policies;
-use crate::policy::Build;
+use crate::policy::{Build, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
+use wordline_base::Time;
 
 /// The size of an SLC cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,10 +18,38 @@ pub struct SlcSize {
     pub fixed: bool,
 }
 
+/// A domain (the drive, or a plane), as a limit of the cache sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlcView {
+    /// The domain.
+    pub domain: u32,
+    /// Its blocks in SLC mode.
+    pub blocks: u32,
+    /// Its free blocks.
+    pub free: u32,
+    /// Mapping units that the host has written to the drive. The count begins anew when measuring starts.
+    pub host_units: u64,
+    /// Simulated time.
+    pub now: Time,
+}
+
 /// Decides how large the SLC cache is.
 pub trait SlcCache {
     /// Its size; none without a cache.
     fn size(&self) -> Option<SlcSize>;
+    /// True if it limits the cache further, during a run.
+    fn limits(&self) -> bool {
+        false
+    }
+    /// Blocks of a domain in SLC mode beyond which the host opens none in this mode; none for no limit besides its size. Asked when the
+    /// drive is built, and when blocks of the domain were opened or erased.
+    fn limit(&mut self, _: &SlcView) -> Option<u32> {
+        None
+    }
+    /// Trouble with its answers, if it is an external policy.
+    fn trouble(&self) -> Option<&Trouble> {
+        None
+    }
 }
 
 policies! {
@@ -37,6 +66,9 @@ policies! {
     guest guest::Guest;
     methods {
         fn size(self: &Self) -> Option<SlcSize>;
+        fn limits(self: &Self) -> bool;
+        fn limit(self: &mut Self, view: &SlcView) -> Option<u32>;
+        fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }
 

@@ -4,10 +4,10 @@
 //! Faithful: a running program or erase is suspended when it says so.
 
 use super::{Running, Suspend};
-use crate::policy::{seated, Refusal, Trouble};
+use crate::policy::{Refusal, Tells, Trouble, seated};
 
 /// An external choice of the commands that reads suspend.
-pub trait GuestSuspend: std::fmt::Debug + Send {
+pub trait GuestSuspend: Tells + std::fmt::Debug + Send {
     /// As [`Suspend::suspends`].
     ///
     /// # Errors

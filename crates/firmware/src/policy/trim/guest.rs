@@ -5,10 +5,10 @@
 //! are not part of the request, and the command costs its transfer and no flash operations, as with `invalidate`.
 
 use super::Trim;
-use crate::policy::{seated, Refusal, Trouble};
+use crate::policy::{Refusal, Tells, Trouble, seated};
 
 /// An external policy of deallocations.
-pub trait GuestTrim: std::fmt::Debug + Send {
+pub trait GuestTrim: Tells + std::fmt::Debug + Send {
     /// As [`Trim::invalidates`].
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 //! is moving. So does a policy that moves blocks on and on while the host does nothing: the drive would never be idle.
 
 use super::{Erased, Occasion, Upkeep, UpkeepView};
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub type Options = GuestOptions;
 
 /// An external policy of a background task.
-pub trait GuestUpkeep: std::fmt::Debug + Send {
+pub trait GuestUpkeep: Tells + std::fmt::Debug + Send {
     /// As [`Upkeep::occasion`]; asked once.
     fn occasion(&self) -> Occasion;
 
@@ -77,6 +77,7 @@ struct State {
     seat: Seat<Box<dyn GuestUpkeep>>,
     occasion: Occasion,
     window: u32,
+    most: u32,
     worn: bool,
     #[serde(skip)]
     follows_erases: bool,
@@ -88,18 +89,27 @@ struct State {
     named: u64,
 }
 
+/// A number from 1 on among the options of a policy: what it is if left out, the highest, and what to say of others.
+fn number(
+    options: &Options,
+    family: &str,
+    key: &str,
+    (default, highest, problem): (u32, u32, &'static str),
+) -> Result<u32, ConfigError> {
+    let Some(given) = options.options.get(key) else { return Ok(default) };
+    let fits = given.as_u64().and_then(|given| u32::try_from(given).ok()).filter(|given| (1..=highest).contains(given));
+    fits.ok_or_else(|| ConfigError::new(format!("{family}.{key}"), given, problem))
+}
+
 impl<F: Family> Mover<F> {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut self.state.seat
+    }
+
     pub(in crate::policy) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
-        let window = match options.options.get("window_pages") {
-            None => 8,
-            Some(given) => match given.as_u64() {
-                Some(window @ 1..=65_535) => window as u32,
-                _ => {
-                    let key = format!("{}.window_pages", F::NAME);
-                    return Err(ConfigError::new(key, given, "must be 1 to 65,535"));
-                }
-            },
-        };
+        let window = number(options, F::NAME, "window_pages", (8, 65_535, "must be 1 to 65,535"))?;
+        let most = number(options, F::NAME, "blocks_at_once", (1, 1_000, "must be 1 to 1,000"))?;
         let worn = options.options.get("opens_worn").and_then(serde_json::Value::as_bool).unwrap_or(F::OPENS_WORN);
         let object = options.maker(F::NAME)?.upkeep(&options.options, build);
         let object = object.map_err(|problem| options.error(F::NAME, problem))?;
@@ -109,7 +119,8 @@ impl<F: Family> Mover<F> {
         }
         let (follows_erases, goes_with_logs) = (object.follows_erases(), object.goes_with_logs());
         let seat = Seat::new(&options.policy, object);
-        let state = State { seat, occasion, window, worn, follows_erases, goes_with_logs, host: (0, 0), named: 0 };
+        let state =
+            State { seat, occasion, window, most, worn, follows_erases, goes_with_logs, host: (0, 0), named: 0 };
         let state = Box::new(state);
         Ok(Self { state, family: std::marker::PhantomData })
     }
@@ -186,7 +197,7 @@ impl<F: Family> Upkeep for Mover<F> {
     }
 
     fn most(&self) -> u32 {
-        1
+        self.state.most
     }
 
     fn opens_worn(&self) -> bool {

@@ -6,7 +6,7 @@
 
 use super::Victim;
 use crate::blocks::VictimView;
-use crate::policy::{Build, GuestOptions, Refusal, Seat, Trouble};
+use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub type Options = GuestOptions;
 
 /// An external victim policy.
-pub trait GuestVictim: std::fmt::Debug + Send {
+pub trait GuestVictim: Tells + std::fmt::Debug + Send {
     /// As [`Victim::choose`]; the view is ranked.
     ///
     /// # Errors
@@ -57,6 +57,11 @@ struct State {
 }
 
 impl Guest {
+    /// Its seat, whatever its family.
+    pub(crate) fn seat_mut(&mut self) -> &mut dyn Telling {
+        &mut self.0.seat
+    }
+
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let object = options.maker("victim")?.victim(&options.options, build);
         let object = object.map_err(|problem| options.error("victim", problem))?;

@@ -1,0 +1,31 @@
+"""Figures that policies in Python tell of themselves, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from wordline.base import units
+
+SHOWN = 8
+"""Numbers of a list that are shown; the rest is in the result."""
+
+
+def summed_up(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A row for each policy that tells figures: its family with its name, and the figures in a sentence."""
+    for family, figures in (result.get("policy_figures") or {}).items():
+        told = ", ".join(f"{name} {_words(value)}" for name, value in figures.items())
+        yield f"{family} {result['config'][family]['policy']}", told
+
+
+def _words(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, list):
+        more = f", and {units.count(len(value) - SHOWN)} more" if len(value) > SHOWN else ""
+        return f"[{', '.join(map(_words, value[:SHOWN]))}{more}]"
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return units.count(value)
+    return units.three(value) if value and 1e-3 <= abs(value) < 1e15 else f"{value:g}"
