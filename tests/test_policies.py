@@ -11,7 +11,7 @@ import numpy
 import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed, refused
-from wordline.policy import Collect, FreeBlock, SpaceView, StepView, Victim, VictimView, described
+from wordline.policy import Collect, FreeBlock, FreeView, SpaceView, StepView, Victim, VictimView, described
 
 VICTIMS = ROOT / "docs" / "examples" / "victims.py"
 EAGER = ROOT / "docs" / "examples" / "eager.py"
@@ -128,6 +128,105 @@ def test_a_rank_is_asked_once_for_each_block_that_becomes_free(drive: Path, writ
     assert len(asked) == result["flash"]["erases"] > 100
     assert {order for _, order in asked} >= {40, 41, 42}
     assert max(erases for erases, _ in asked) == made.state["most_erases"]
+
+
+OPENED = {
+    "plain": {},
+    "drive": {"collect.scope": "drive", "placement.policy": "least-busy"},
+    "small units": {"mapping.unit_kib": 4, "buffer.policy": "fifo", "buffer.capacity_kib": 256},
+    "shared blocks": {"collect.into": "shared-block", "collect.scope": "plane"},
+    "copyback": {"collect.copyback": "internal", "collect.scope": "plane"},
+    "superblocks": {
+        "redundancy.policy": "superblock",
+        "collect.scope": "drive",
+        "placement.policy": "least-busy",
+        "capacity.raw_over_logical": 2,
+    },
+    "rows": {"redundancy.policy": "rain", "collect.scope": "drive", "capacity.raw_over_logical": 1.6},
+    "blocks": {"mapping.policy": "block", "capacity.raw_over_logical": 1.6},
+    "log blocks": {"mapping.policy": "fast", "capacity.raw_over_logical": 1.6},
+    "cache": {"nand.slc_read_us": 25.0, "nand.slc_program_us": 200.0, "slc.policy": "dynamic"},
+}
+"""Drives that open blocks in different ways."""
+
+
+@pytest.mark.parametrize("how", OPENED)
+@pytest.mark.parametrize("call", [package.run, package.replay])
+def test_a_choice_at_opening_does_what_ranks_do(drive: Path, how: str, call: Callable[..., dict[str, Any]]) -> None:
+    opened: list[FreeView] = []
+
+    class First(FreeBlock):
+        name = "first"
+
+        def choose(self, view: FreeView) -> int | None:
+            opened.append(view)
+            return view.blocks[0] if len(opened) % 2 else None
+
+    class Least(FreeBlock):
+        name = "least"
+
+        def choose(self, view: FreeView) -> int:
+            assert (numpy.diff(view.ranks.astype(object)) > 0).all()
+            # Of equals, the one that has been free longest.
+            return view.blocks[view.erases.argmin()]
+
+    load = package.Workload.job(rw="randwrite", bs="16k", iodepth=16, number_ios=8000, random_distribution="zipf:1.1")
+
+    def outcome(policy: str) -> tuple[str, int]:
+        sets = (
+            {"placement.policy": "least-busy", **OPENED[how]}
+            if how in ("blocks", "log blocks", "rows")
+            else OPENED[how]
+        )
+        scope = {"collect.scope": "drive"} if how in ("blocks", "log blocks") else {}
+        own = {
+            "free_block.policy": policy,
+            "verify.shadow": True,
+            "precondition.fill": True,
+            "precondition.overwrites": 1,
+        }
+        result = call(drive, load, {**sets, **scope, **own}, policies=[First, Least])
+        return result["outcome"], result["flash"]["erases"]
+
+    built_in, chosen = outcome("fifo"), outcome("first")
+    assert chosen == built_in
+    assert built_in[1] > 20
+    assert {view.task for view in opened} >= {"host"}
+    assert all(len(view.blocks) == len(view.erases) == len(view.ranks) > 0 for view in opened)
+    assert all((view.blocks // 40 == view.plane).all() for view in opened)
+    assert outcome("least") == outcome("least-erased")
+
+
+def test_who_opens_a_block_is_told(wordline: Run, drive: Path, writes: Path) -> None:
+    def result(policy: str) -> dict[str, Any]:
+        options = ("--policy", WEAR, "--set", f"free_block.policy={policy}", "--quiet", "--json", "-")
+        options = (*options, "--set", "collect.start_blocks=6", "--set", "capacity.raw_over_logical=1.4")
+        return parsed(done(wordline("run", drive, writes, *options)))
+
+    by_heat = result("by-heat")
+    figures = by_heat["policy_figures"]["free_block"]
+    # Each block that is erased was opened before; those that are open or free are few.
+    assert abs(sum(figures.values()) - by_heat["flash"]["erases"]) < 16 * 8
+    assert min(figures.values()) > 20
+    assert by_heat["outcome"] != result("least-erased")["outcome"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda _: -1, "it answered -1 (int); expected the number of a block, or None"),
+        (lambda _: 640, "it chose block 640, which is no free block of plane "),
+        (lambda view: 0 if view.plane else 600, "which is no free block of plane "),
+    ],
+)
+def test_a_block_that_is_not_free_ends_the_run(
+    drive: Path, writes: Path, answer: Callable[[FreeView], int], words: str
+) -> None:
+    odd = type("Odd", (FreeBlock,), {"name": "odd", "choose": lambda _, view: answer(view)})
+    with pytest.raises(package.RunError) as caught:
+        run(drive, writes, odd)
+    assert words in str(caught.value)
+    assert str(caught.value).startswith("the policy 'odd' (free_block), at ")
 
 
 def test_what_a_policy_sees(drive: Path, writes: Path) -> None:

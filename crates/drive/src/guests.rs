@@ -12,6 +12,7 @@ pub use wordline_firmware::policy::dispatch::in_order::{Commits, Unit};
 pub use wordline_firmware::policy::dispatch::one_request::Order;
 pub use wordline_firmware::policy::dispatch::{Addressed, Conflict, Limits, StageView, Staged, TagRules};
 pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;
+pub use wordline_firmware::policy::free_block::{FreeEntry, FreeView};
 pub use wordline_firmware::policy::guest::built_on;
 pub use wordline_firmware::policy::mapping::guest::{CacheView, GuestMapping, Scheme};
 pub use wordline_firmware::policy::mapping::{LogRule, Priority};

@@ -19,8 +19,9 @@ mod saved;
 mod slc;
 mod stripes;
 
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Opening};
 use crate::policy::collect::Destination;
+use crate::policy::free_block::FreeBlockPolicy;
 use crate::task::{Task, Tasks};
 use crate::Plan;
 use serde::{Deserialize, Serialize};
@@ -283,21 +284,28 @@ impl Space {
         free >= kept + promised && (free >= kept + self.reserve || free + comes_back >= kept + promised + self.reserve)
     }
 
-    /// Binds the next page of a plane for data of a stream that a task writes.
+    /// Binds the next page of a plane for data of a stream that a task writes. If that takes a free block, the policy chooses it.
     ///
     /// # Panics
     /// Without room: callers ask first.
     #[inline(always)]
-    pub fn bind(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream, task: Task) -> BoundPage {
+    pub fn bind(
+        &mut self,
+        blocks: &mut Blocks,
+        plane: u32,
+        (stream, task): (Stream, Task),
+        free_block: &mut FreeBlockPolicy,
+    ) -> BoundPage {
         if !self.plain && self.stripes.is_some() {
-            return self.bind_in_stripe(blocks, plane, stream, task);
+            return self.bind_in_stripe(blocks, plane, (stream, task), free_block);
         }
         let slot = self.slot(blocks, plane, stream);
         let domain = blocks.domain_of_plane(plane) as usize;
         let (opened, for_collector) = (self.open[slot] == NONE, stream == Stream::Collector || !self.turns.is_empty());
         if opened {
             let slc = !self.plain && self.opens_slc(blocks, domain as u32, stream);
-            self.open[slot] = blocks.open(plane, self.takes_worn(stream, task), slc).expect("room was asked for");
+            let how = Opening { task, worn: self.takes_worn(stream, task), slc };
+            self.open[slot] = blocks.open(plane, how, free_block).expect("room was asked for");
             if for_collector {
                 self.domains[domain].collector_room += self.programs_per_block;
             }
@@ -446,5 +454,14 @@ impl Space {
     /// The open blocks, with those of open superblocks that are full or empty.
     pub fn open_blocks<'a>(&'a self, blocks: &'a Blocks) -> impl Iterator<Item = u32> + 'a {
         self.open.iter().copied().filter(|&block| block != NONE).chain(self.open_together(blocks))
+    }
+}
+
+#[cfg(test)]
+impl Space {
+    /// As [`Space::bind`], where a new block is that of lowest rank.
+    fn bind_first(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream, task: Task) -> BoundPage {
+        let mut by_rank = FreeBlockPolicy::Fifo(crate::policy::free_block::fifo::Fifo);
+        self.bind(blocks, plane, (stream, task), &mut by_rank)
     }
 }

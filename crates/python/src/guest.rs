@@ -12,7 +12,7 @@ mod sizes;
 mod times;
 
 use crate::failure::{noted, Failure};
-use blocks::{Chooser, Keeper};
+use blocks::{Chooser, Keeper, Opener};
 use collect::Collector;
 use commands::{Packer, Protector};
 use dies::{Dispatcher, Server};
@@ -180,7 +180,6 @@ impl Maker for PythonMaker {
     }
 
     seated! {
-        free_block: GuestFreeBlock;
         processor: GuestProcessor;
         suspend: GuestSuspend;
         trim: GuestTrim;
@@ -200,6 +199,10 @@ impl Maker for PythonMaker {
 
     fn placement(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestPlacement>, String> {
         Ok(Box::new(self.read(self.seated(options, build)?, Placer::new)?))
+    }
+
+    fn free_block(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestFreeBlock>, String> {
+        Ok(Box::new(self.read(self.seated(options, build)?, Opener::new)?))
     }
 
     fn victim(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn GuestVictim>, String> {
@@ -382,6 +385,7 @@ tells! {
     Keeper;
     Limiter;
     Mapper;
+    Opener;
     Packer;
     Placer;
     Protector;
@@ -419,18 +423,4 @@ fn truth(answer: &Bound<'_, PyAny>) -> PyResult<Result<bool, String>> {
         return Ok(Err(odd(answer, "True or False")));
     }
     answer.is_truthy().map(Ok)
-}
-
-impl GuestFreeBlock for Seated {
-    fn rank(&mut self, erases: u32, order: u32) -> Result<u64, Refusal> {
-        let answer = self.ask(|py| {
-            let answer = self.decide.bind(py).call1((erases, order))?;
-            Ok(whole::<u64>(&answer).ok_or_else(|| odd(&answer, "a whole number from 0 to 2**64 - 1")))
-        })?;
-        Ok(answer?)
-    }
-
-    fn fork(&self) -> Box<dyn GuestFreeBlock> {
-        Box::new(self.copy())
-    }
 }

@@ -307,8 +307,34 @@ class Collect(Policy):
         return None
 
 
+class FreeView(NamedTuple):
+    """The free blocks of a plane, one of which is opened now.
+
+    The arrays have an entry for each of them, the one of the lowest rank first. They are read-only, and never change
+    afterwards. Where blocks form superblocks, each is one entry: its first block.
+    """
+
+    plane: int
+    """The plane, from 0 on."""
+    task: str
+    """For whose data it is opened, such as ``"host"`` or ``"gc"``. What tasks move shares one open block of a plane, so
+    later ones may write to it, too."""
+    slc: bool
+    """True if it is opened in SLC mode."""
+    blocks: NDArray[numpy.int64]
+    """Their numbers."""
+    erases: NDArray[numpy.int64]
+    """P/E cycles of each."""
+    ranks: NDArray[numpy.uint64]
+    """Their ranks."""
+
+
 class FreeBlock(Policy):
-    """Selects the erased block of a plane to write next: the lowest rank; among equals, the lowest number."""
+    """Selects the erased block of a plane to write next.
+
+    It is the one that :meth:`choose` names when it is opened, or the one with the lowest rank; among equals, the lowest
+    number. A policy needs one of these methods.
+    """
 
     family = "free_block"
 
@@ -317,12 +343,20 @@ class FreeBlock(Policy):
 
         Called once for each block that becomes free, and for all blocks, plane by plane, when the drive is made. A
         drive that takes over the state of another, from a snapshot or by a fork with overrides, calls it again for free
-        blocks.
+        blocks. Without this method, the rank is ``order``.
 
         :param erases: P/E cycles of the block, this erase included.
         :param order: number of blocks that became free in its plane before; at first, the block's index in the plane.
         """
-        raise NotImplementedError
+        return order
+
+    def choose(self, view: FreeView) -> int | None:
+        """The number of the block to open, one of ``view.blocks``; None for the first. No cost unless overridden.
+
+        Called each time that a block of a plane is opened, also while the drive is filled, but not where moved data
+        open the most worn block (``opens_worn`` of a background task). Any other answer ends the run.
+        """
+        return None
 
 
 class UpkeepView(NamedTuple):

@@ -11,6 +11,8 @@ from wordline.policy.data import (
     AroundView,
     CandidateView,
     Collect,
+    FreeBlock,
+    FreeView,
     IdleView,
     Mapping,
     MoveView,
@@ -213,6 +215,26 @@ class UpkeepSeat(_FamilySeat):
         if _has(policy, Upkeep, "erased"):
             erased = policy.erased
             self.erased = lambda block, task, told: erased(view(*told), block, task)
+
+
+class FreeBlockSeat(_FamilySeat):
+    """The engine's interface to a free-block policy."""
+
+    choose: Callable[..., int | None] | None = None
+
+    def __init__(self, policy: FreeBlock) -> None:
+        import numpy
+
+        super().__init__(policy)
+        self.decide = policy.rank
+        if _has(policy, FreeBlock, "choose"):
+            ask, frombuffer, int64, uint64 = policy.choose, numpy.frombuffer, numpy.int64, numpy.uint64
+
+            def choose(memory: bytes, count: int, plane: int, task: str, slc: bool) -> int | None:
+                blocks, erases = frombuffer(memory, int64, 2 * count).reshape(2, count)
+                return ask(FreeView(plane, task, slc, blocks, erases, frombuffer(memory, uint64, count, 16 * count)))
+
+            self.choose = choose
 
 
 class SlcSeat(_FamilySeat):

@@ -70,10 +70,11 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blocks::Sizes;
+    use crate::blocks::{Opening, Sizes};
+    use crate::policy::free_block::fifo::Fifo;
     use crate::policy::free_block::{FreeBlockConfig, FreeBlockPolicy};
     use crate::policy::Build;
-    use crate::task::Tasks;
+    use crate::task::{Task, Tasks};
     use wordline_flash::{Geometry, GeometryConfig};
 
     /// A plane of six blocks: four programs of three units, or two of one unit in SLC mode.
@@ -104,7 +105,9 @@ mod tests {
 
     /// Opens a block, fills it with valid units, and closes it.
     fn fill(blocks: &mut Blocks, slc: bool) -> u32 {
-        let block = blocks.open(0, false, slc).expect("one is free");
+        let block = blocks
+            .open(0, Opening { task: Task::HOST, worn: false, slc }, &mut FreeBlockPolicy::Fifo(Fifo))
+            .expect("one is free");
         for program in 1..=blocks.programs_of(block) {
             (0..blocks.units_of_program(block)).for_each(|_| blocks.gain(block, 0));
             assert_eq!(blocks.programmed_in_mode(block), program == blocks.programs_of(block));

@@ -3,7 +3,7 @@
 //! The first block of a superblock, its *leader*, stands for it in the list of free blocks of its plane, in the list of
 //! closed blocks, and in the ranking, which counts the valid units of all its blocks.
 
-use super::{Blocks, Status};
+use super::{Blocks, Opening, Status};
 use crate::policy::free_block::FreeBlockPolicy;
 use crate::policy::redundancy::Stripe;
 use serde::{Deserialize, Serialize};
@@ -167,10 +167,16 @@ impl Blocks {
         self.supers.as_ref().map_or_else(|| self.get(block).valid, |supers| supers.valid[index])
     }
 
-    /// Opens the free superblock of lowest rank in a plane's group, or the most worn one, in SLC mode or not: its number.
-    pub(crate) fn open_superblock(&mut self, plane: u32, worn: bool, slc: bool) -> Option<u32> {
+    /// Opens the free superblock in a plane's group that the policy puts first, or the most worn one: its number.
+    pub(crate) fn open_superblock(
+        &mut self,
+        plane: u32,
+        how: Opening,
+        free_block: &mut FreeBlockPolicy,
+    ) -> Option<u32> {
         let leader = self.planes_beside(plane)[0];
-        let first = self.take_free(leader, worn)?;
+        let first = self.take_free(leader, how, free_block)?;
+        let slc = how.slc;
         let size = self.supers_mut().size();
         let domain = self.domain_of_plane(plane);
         self.count_free(domain, -(size as i32));

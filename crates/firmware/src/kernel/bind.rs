@@ -465,8 +465,9 @@ impl Kernel {
             if !self.still_wanted(slot) {
                 continue;
             }
-            let bound =
-                *page.get_or_insert_with(|| self.space.bind(&mut self.blocks, plane, stream_of(class), class.task()));
+            let bound = *page.get_or_insert_with(|| {
+                self.space.bind(&mut self.blocks, plane, (stream_of(class), class.task()), &mut self.free_block)
+            });
             let at = bound.block * self.plan.units_per_block + bound.page * most + filled;
             self.place_unit(slot, at, bound.block, plane)?;
             if first == NONE {

@@ -23,6 +23,8 @@ impl Kernel {
     /// Starts victim blocks while the policy wants them.
     pub(super) fn collect(&mut self, domain: u32) {
         self.ask_about_size(domain);
+        // A block may have been opened that it chose.
+        self.heed(failed(self.free_block.trouble()));
         if !self.condemned.is_empty() {
             self.evacuate(domain);
         }

@@ -68,7 +68,7 @@ impl Kernel {
     fn add_copy(&mut self, die: u32, plane: u32, slot: u32) -> Result<(), Fault> {
         let FlashOp { source, class, .. } = *self.slab.get(slot);
         let (units, page) = (self.plan.units_per_page, source - self.units_per_page.remainder(source));
-        let bound = self.space.bind(&mut self.blocks, plane, Stream::Collector, class.task());
+        let bound = self.space.bind(&mut self.blocks, plane, (Stream::Collector, class.task()), &mut self.free_block);
         self.settle_units(self.blocks.domain_of_plane(plane), units);
         let target = bound.block * self.plan.units_per_block + bound.page * units;
         for at in 0..units {

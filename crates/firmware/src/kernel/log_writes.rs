@@ -4,7 +4,7 @@
 //! Writes of a logical block keep their order: none goes on before those ahead of it are bound, or wait in the same tail.
 
 use super::{Fault, Kernel};
-use crate::blocks::Status;
+use crate::blocks::{Opening, Status};
 use crate::map::Place;
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::placement::Constraint;
@@ -182,7 +182,8 @@ impl Kernel {
         let plane = self
             .plane_to_open(wanted, has_free)
             .or_else(|| self.plane_to_open(self.blocks.planes_of_domain(domain), has_free))?;
-        self.blocks.open(plane, self.plan.open_worn.has(task), false)
+        let how = Opening { task, worn: self.plan.open_worn.has(task), slc: false };
+        self.blocks.open(plane, how, &mut self.free_block)
     }
 
     /// Nothing waits for a logical block: if all of it was trimmed, its data block is erased.

@@ -5,6 +5,7 @@
 //! written needs another block. It waits until the logical block has no replaced block any more, and some block is free.
 
 use super::{Fault, Kernel, Waits};
+use crate::blocks::Opening;
 use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, CLASSES};
@@ -219,8 +220,8 @@ impl Kernel {
     pub(super) fn open_data_block(&mut self, lot: u32, task: Task) -> bool {
         let Some(plane) = self.plane_for(lot, task) else { return false };
         let Some(lots) = &mut self.lots else { return false };
-        let block =
-            self.blocks.open(plane, self.plan.open_worn.has(task), false).expect("a block of the plane is free");
+        let how = Opening { task, worn: self.plan.open_worn.has(task), slc: false };
+        let block = self.blocks.open(plane, how, &mut self.free_block).expect("a block of the plane is free");
         let before = lots.data(lot);
         lots.replace(lot, block);
         let domain = self.blocks.domain_of_plane(plane);

@@ -534,7 +534,7 @@ impl Kernel {
             let bound = if self.space.is_open(plane, stream) {
                 self.space.bind_open(&mut self.blocks, plane, stream)
             } else {
-                self.space.bind(&mut self.blocks, plane, stream, class.task())
+                self.space.bind(&mut self.blocks, plane, (stream, class.task()), &mut self.free_block)
             };
             let place = bound.block * self.plan.units_per_block + bound.page;
             self.place_unit(slot, place, bound.block, plane)?;

@@ -214,7 +214,7 @@ mod tests {
         let plan = config.plan(&geometry).unwrap();
         let build = config.build(&geometry, PAGE, 1);
         let mut blocks = Blocks::new(sizes(1), true, &mut config.free_block.build(&build).unwrap());
-        (0..18).for_each(|_| assert!(blocks.open(0, false, false).is_some()));
+        (0..18).for_each(|_| assert!(blocks.open_first(0).is_some()));
         (Space::new(1, &plan), blocks)
     }
 
@@ -319,20 +319,20 @@ mod tests {
         let (mut space, mut blocks) = short_of_blocks(true);
         let may = |space: &Space, blocks: &Blocks, pages| space.lets_write(blocks, 0, Stream::Host, pages);
         // The host has a block open, so that only pacing can hold it back.
-        space.bind(&mut blocks, 0, Stream::Host, Task::HOST);
+        space.bind_first(&mut blocks, 0, Stream::Host, Task::HOST);
         assert!(space.has_room(&blocks, 0, Stream::Host), "GC does not run yet");
         start(&mut space, &blocks, Task::GC, 6);
         assert!(!space.has_room(&blocks, 0, Stream::Host));
         assert!(space.has_room(&blocks, 0, Stream::Collector), "GC is never held back");
         assert!(space.settle(0, 4), "6 units are a page, and the host may go on");
         assert!(may(&space, &blocks, 1) && !may(&space, &blocks, 2));
-        space.bind(&mut blocks, 0, Stream::Host, Task::HOST);
+        space.bind_first(&mut blocks, 0, Stream::Host, Task::HOST);
         assert_eq!(allowance(&space), 2);
         assert!(!space.has_room(&blocks, 0, Stream::Host), "2 units are no page");
         assert!(space.settle(0, 1), "2 and 4 / 2 are a page");
         assert!(!space.settle(0, 1), "it could go on before");
         assert_eq!(allowance(&space), 6);
-        space.bind(&mut blocks, 0, Stream::Host, Task::HOST);
+        space.bind_first(&mut blocks, 0, Stream::Host, Task::HOST);
         assert!(!space.has_room(&blocks, 0, Stream::Host));
         space.end_job(Task::GC, 0);
         assert!(space.has_room(&blocks, 0, Stream::Host), "nobody waits for GC that does not run");
@@ -357,7 +357,7 @@ mod tests {
                 let (mut space, mut blocks) = short_of_blocks(pacing);
                 assert_eq!((space.reserve, blocks.free_in_domain(0)), (1, 2));
                 start(&mut space, &blocks, Task::GC, valid);
-                space.bind(&mut blocks, 0, Stream::Collector, Task::GC);
+                space.bind_first(&mut blocks, 0, Stream::Collector, Task::GC);
                 space.settle(0, 4);
                 assert_eq!(space.may_open(&blocks, 0, Stream::Host), pacing && paced, "{valid} valid units, {pacing}");
                 // Without a collection nothing will be given back.
@@ -417,7 +417,7 @@ mod tests {
         assert!(!space.lets_write(&blocks, 0, Stream::Host, 1));
         space.pace_below = blocks.free_in_domain(0);
         assert!(space.lets_write(&blocks, 0, Stream::Host, 4), "there are enough");
-        blocks.open(0, false, false);
+        blocks.open_first(0);
         assert!(!space.lets_write(&blocks, 0, Stream::Host, 1));
     }
 
@@ -440,7 +440,7 @@ mod tests {
         let build = config.build(&geometry, PAGE, 1);
         let mut blocks = Blocks::new(sizes(2), true, &mut config.free_block.build(&build).unwrap());
         blocks.form_superblocks(plan.stripe.unwrap(), &geometry);
-        (0..18).for_each(|_| assert!(blocks.open_superblock(0, false, false).is_some()));
+        (0..18).for_each(|_| assert!(blocks.open_first_superblock(0).is_some()));
         let space = Space::new(2, &plan);
         assert_eq!((blocks.free_in_domain(0), space.pace_room), (4, 2 * 8 + 2));
         (space, blocks)
@@ -460,7 +460,7 @@ mod tests {
         assert_eq!(allowance(&space), 4);
         assert!(may(&space, &blocks) && !space.lets_write(&blocks, 0, Stream::Host, 2));
         for plane in [0, 1] {
-            space.bind(&mut blocks, plane, Stream::Host, Task::HOST);
+            space.bind_first(&mut blocks, plane, Stream::Host, Task::HOST);
         }
         assert_eq!((allowance(&space), space.room(&blocks, 0, 0)), (0, 8 + 6));
         assert!(!may(&space, &blocks));
@@ -470,10 +470,10 @@ mod tests {
         let free_again = space.pace_room;
         space.pace_room = space.room(&blocks, 0, 0);
         assert!(space.lets_write(&blocks, 0, Stream::Host, 9));
-        space.bind(&mut blocks, 0, Stream::Host, Task::HOST);
+        space.bind_first(&mut blocks, 0, Stream::Host, Task::HOST);
         assert_eq!(allowance(&space), 12 - 4, "the page went below the threshold");
         space.pace_room -= 2;
-        space.bind(&mut blocks, 1, Stream::Host, Task::HOST);
+        space.bind_first(&mut blocks, 1, Stream::Host, Task::HOST);
         assert_eq!(allowance(&space), 0);
         space.pace_room = free_again;
         // A drive that goes on with these blocks counts the same.

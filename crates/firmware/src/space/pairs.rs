@@ -179,7 +179,7 @@ mod tests {
 
     fn write(space: &mut Space, blocks: &mut Blocks, plane: u32, stream: Stream, pages: u32) {
         for _ in 0..pages {
-            space.bind(blocks, plane, stream, Task::HOST);
+            space.bind_first(blocks, plane, stream, Task::HOST);
         }
     }
 
@@ -238,7 +238,7 @@ mod tests {
         let (mut space, mut blocks) = planes(Destination::SharedBlock);
         let has_room = |space: &Space, blocks: &Blocks, stream| space.has_room(blocks, 0, stream);
         // Two blocks are free and one is open with ten pages; one is the reserve.
-        (0..17).for_each(|_| assert!(blocks.open(0, false, false).is_some()));
+        (0..17).for_each(|_| assert!(blocks.open_first(0).is_some()));
         write(&mut space, &mut blocks, 0, Stream::Host, 6);
         assert_eq!((blocks.free_in_plane(0), space.reserve), (2, 1));
         // 10 + 32 pages; a job needs one page beyond its units.

@@ -6,7 +6,8 @@
 //! data before it is written. So no plane waits for a certain other one, and a row has its parity as soon as it is whole.
 
 use super::{BoundPage, Space, Stream, STREAMS};
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Opening};
+use crate::policy::free_block::FreeBlockPolicy;
 use crate::policy::redundancy::Stripe;
 use crate::task::Task;
 use serde::{Deserialize, Serialize};
@@ -171,14 +172,21 @@ impl Space {
 
     /// Binds the next page of a plane for data of a stream.
     #[cold]
-    pub(super) fn bind_in_stripe(&mut self, blocks: &mut Blocks, plane: u32, stream: Stream, task: Task) -> BoundPage {
+    pub(super) fn bind_in_stripe(
+        &mut self,
+        blocks: &mut Blocks,
+        plane: u32,
+        (stream, task): (Stream, Task),
+        free_block: &mut FreeBlockPolicy,
+    ) -> BoundPage {
         let opened = self.stripes().current(blocks, plane, stream).is_none();
         let domain = blocks.domain_of_plane(plane) as usize;
         let pages_together = self.pages_together;
         if opened {
             let slc = self.opens_slc(blocks, domain as u32, stream);
             let worn = self.takes_worn(stream, task);
-            let number = blocks.open_superblock(plane, worn, slc).expect("room was asked for");
+            let how = Opening { task, worn, slc };
+            let number = blocks.open_superblock(plane, how, free_block).expect("room was asked for");
             let group = blocks.group_of(plane) as usize;
             let stripes = self.stripes.as_mut().expect("blocks form superblocks");
             let pair = &mut stripes.open[group * STREAMS + stream as usize];

@@ -1,10 +1,12 @@
-//! Policies in Python that choose blocks: victims of garbage collection, and blocks that background tasks move.
+//! Policies in Python that choose blocks: victims of garbage collection, free blocks to open, and blocks that background tasks move.
 
-use super::{block_of, Seated};
+use super::{block_of, odd, whole, Seated};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::fmt;
-use wordline_drive::guests::{Erased, GuestUpkeep, GuestVictim, Occasion, Refusal, UpkeepView, VictimView};
+use wordline_drive::guests::{
+    Erased, FreeView, GuestFreeBlock, GuestUpkeep, GuestVictim, Occasion, Refusal, UpkeepView, VictimView,
+};
 
 const NUMBER: usize = size_of::<i64>();
 
@@ -194,5 +196,64 @@ impl GuestUpkeep for Keeper {
         let (seated, [erased]) = self.seated.copy_with(["erased"]);
         let Self { occasion, goes_with_logs, sees_ages, sees_stays, .. } = *self;
         Box::new(Self { seated, occasion, erased, goes_with_logs, sees_ages, sees_stays })
+    }
+}
+
+/// A free-block policy.
+pub(super) struct Opener {
+    pub(super) seated: Seated,
+    /// Asked when a block is opened, if the policy has it.
+    choose: Option<Py<PyAny>>,
+}
+
+impl fmt::Debug for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Opener").field(&self.seated).finish()
+    }
+}
+
+impl Opener {
+    pub(super) fn new(py: Python<'_>, seated: Seated) -> PyResult<Result<Self, String>> {
+        let choose = seated.method(py, "choose")?;
+        Ok(Ok(Self { seated, choose }))
+    }
+}
+
+impl GuestFreeBlock for Opener {
+    fn rank(&mut self, erases: u32, order: u32) -> Result<u64, Refusal> {
+        let answer = self.seated.ask(|py| {
+            let answer = self.seated.decide.bind(py).call1((erases, order))?;
+            Ok(whole::<u64>(&answer).ok_or_else(|| odd(&answer, "a whole number from 0 to 2**64 - 1")))
+        })?;
+        Ok(answer?)
+    }
+
+    fn chooses(&self) -> bool {
+        self.choose.is_some()
+    }
+
+    fn choose(&mut self, view: &FreeView<'_>) -> Result<Option<u32>, Refusal> {
+        let Some(choose) = &self.choose else { return Ok(None) };
+        let count = view.free.len();
+        let answer = self.seated.ask(|py| {
+            let memory = PyBytes::new_with(py, 3 * NUMBER * count, |memory| {
+                for (at, entry) in view.free.iter().enumerate() {
+                    let row = [u64::from(entry.block), u64::from(entry.erases), entry.rank];
+                    for (column, value) in row.into_iter().enumerate() {
+                        let place = (column * count + at) * NUMBER;
+                        memory[place..place + NUMBER].copy_from_slice(&value.to_ne_bytes());
+                    }
+                }
+                Ok(())
+            })?;
+            let answer = choose.bind(py).call1((memory, count, view.plane, view.task.about().name, view.slc))?;
+            Ok(block_of(&answer))
+        })?;
+        Ok(answer?)
+    }
+
+    fn fork(&self) -> Box<dyn GuestFreeBlock> {
+        let (seated, [choose]) = self.seated.copy_with(["choose"]);
+        Box::new(Self { seated, choose })
     }
 }
