@@ -1,8 +1,8 @@
-"""The block mappings that come with Wordline, rewritten in Python: block, BAST, SAST, FAST and P-FTL."""
+"""The block mappings that come with Wordline, rewritten in Python: block, BAST, SAST, FAST, P-FTL; and one besides."""
 
 from typing import Annotated
 
-from wordline.policy import LogBlocks, Mapping
+from wordline.policy import LogBlocks, Mapping, MergeView
 
 
 class Block(Mapping):
@@ -72,3 +72,30 @@ class Pftl(_Logs):
     def scheme(self) -> LogBlocks:
         """The oldest log block is merged."""
         return super().scheme()._replace(one_by_one=True)
+
+
+class Cheapest(Pftl):
+    """As P-FTL, but merged is the log block whose pages belong to the fewest logical blocks.
+
+    Each of these is brought together with all its other pages, so a merge costs about as much as it has.
+    """
+
+    name = "cheapest"
+
+    def __init__(self) -> None:
+        self.merges = self.logical_blocks = 0
+
+    def merge(self, view: MergeView) -> int:
+        """Among equals, the oldest."""
+        at = view.logical_blocks.argmin()
+        self.merges += 1
+        self.logical_blocks += view.logical_blocks[at]
+        return view.blocks[at]
+
+    def begin_measuring(self) -> None:
+        """What was merged before does not count."""
+        self.merges = self.logical_blocks = 0
+
+    def figures(self) -> dict[str, float | None]:
+        """How many logical blocks a merge has on average."""
+        return {"merges": self.merges, "logical_blocks": self.logical_blocks / self.merges if self.merges else None}

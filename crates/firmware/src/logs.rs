@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::Time;
 
+pub use merges::Mergeable;
+
 /// The map zone of a logical block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Zone {

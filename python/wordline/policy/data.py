@@ -506,6 +506,25 @@ class LogBlocks(NamedTuple):
     """Tables of map zones that memory holds; the others lie in flash. Needed with ``zone_blocks``."""
 
 
+class MergeView(NamedTuple):
+    """What can be merged in a domain that lacks log blocks: those of a group, or any one if they are merged one by one.
+
+    The arrays have an entry for each, in the order of :attr:`LogBlocks.merge_first`, of a group from the oldest on.
+    They are read-only, and never change afterwards.
+    """
+
+    domain: int
+    """The domain (the drive or a plane), from 0 on."""
+    blocks: NDArray[numpy.int64]
+    """The log block, or the oldest of those that are emptied together."""
+    log_blocks: NDArray[numpy.int64]
+    """How many are emptied together."""
+    valid: NDArray[numpy.int64]
+    """Their valid pages."""
+    logical_blocks: NDArray[numpy.int64]
+    """Logical blocks that have these pages, each of which is merged."""
+
+
 class Mapping(Policy):
     """Selects the map unit (a part of the mapping table) that leaves the map cache, or gives a scheme of block mapping.
 
@@ -520,9 +539,19 @@ class Mapping(Policy):
     def scheme(self) -> LogBlocks | None:
         """A scheme of block mapping; None for pages with a map cache. Asked once, when the drive is built.
 
-        With a scheme, neither of the other methods is called, and logical pages are flash pages: the options of the map
-        cache and ``shown_units`` have no effect, and are refused. Any other answer, and figures that the drive cannot
-        have, are refused then.
+        With a scheme, logical pages are flash pages, and the options of the map cache have no effect and are refused.
+        :meth:`evict` and :meth:`used` are called for map zones only, if the class has its own :meth:`evict`: their map
+        units are the tables of zones, and ``shown_units`` is refused without. Any other answer, and figures that the
+        drive cannot have, are refused then.
+        """
+        return None
+
+    def merge(self, view: MergeView) -> int | None:
+        """The log block to merge, one of ``view.blocks``, where a domain lacks log blocks; None for the first. No cost
+        unless overridden; it needs a scheme with log blocks.
+
+        What must be merged is not asked about: a group that has as many log blocks as it may have, and a sequential log
+        block that was given up. Nor are merges that a collect policy schedules. Any other answer ends the run.
         """
         return None
 

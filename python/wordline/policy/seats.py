@@ -15,6 +15,7 @@ from wordline.policy.data import (
     FreeView,
     IdleView,
     Mapping,
+    MergeView,
     MoveView,
     Placement,
     Redundancy,
@@ -170,14 +171,29 @@ class SuspendSeat(_FamilySeat):
 class MappingSeat(_FamilySeat):
     """The engine's interface to a mapping."""
 
+    merge: Callable[..., int | None] | None = None
+
     def __init__(self, policy: Mapping) -> None:
         super().__init__(policy)
         self.scheme = policy.scheme()
+        self.evicts = _has(policy, Mapping, "evict")
+        if _has(policy, Mapping, "merge"):
+            if getattr(self.scheme, "log_blocks", 0) == 0:
+                raise ValueError("its method 'merge' is never called without a scheme that has log blocks")
+            self._choose_merges(policy)
         if self.scheme is None and not _has(policy, Mapping, "evict"):
             # It would be needed in the midst of a run.
             policy.evict([], 0)
         self.decide = policy.evict
         self.closed = policy.used if _has(policy, Mapping, "used") else None
+
+    def _choose_merges(self, policy: Mapping) -> None:
+        import numpy
+
+        merge, frombuffer, int64 = policy.merge, numpy.frombuffer, numpy.int64
+        self.merge = lambda memory, count, domain: merge(
+            MergeView(domain, *frombuffer(memory, int64).reshape(4, count))
+        )
 
 
 class UpkeepSeat(_FamilySeat):

@@ -7,10 +7,12 @@
 
 use super::schedule::Cause;
 use super::Kernel;
+use crate::logs::Mergeable;
 use crate::mover::Job;
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::collect::SpaceView;
 use crate::policy::guest::failed;
+use crate::policy::mapping::{MergeEntry, MergeView};
 use crate::task::{Action, Class, Task};
 
 /// How a logical block was merged: the places of its count.
@@ -63,15 +65,45 @@ impl Kernel {
     pub(super) fn start_log_merge(&mut self, domain: u32, group: Option<u32>) {
         self.press_merge(domain);
         let Some(logs) = &self.logs else { return };
-        let group = match group {
-            Some(group) => Some(group).filter(|&group| logs.may_begin(group, &self.blocks)),
-            None => logs.by_priority(domain).find(|&group| logs.may_begin(group, &self.blocks)),
+        let what = match group {
+            Some(group) => Some((group, 0)).filter(|&(group, _)| logs.may_begin(group, &self.blocks)),
+            None if self.mapping.chooses_merges() => self.chosen_merge(domain),
+            None => logs.by_priority(domain).find(|&group| logs.may_begin(group, &self.blocks)).map(|group| (group, 0)),
         };
-        self.begin_merge(domain, group, Cause::OnDemand);
+        self.begin_merge(domain, what, Cause::OnDemand);
     }
 
-    /// Begins a merge in a domain, unless one runs: of a sequential log block that was given up, or of the group given.
-    pub(super) fn begin_merge(&mut self, domain: u32, group: Option<u32>, cause: Cause) {
+    /// The group to merge in a domain, and the place of the first log block, as the mapping chooses; none if a merge runs or is due, or
+    /// there is nothing to merge.
+    #[cold]
+    fn chosen_merge(&mut self, domain: u32) -> Option<(u32, usize)> {
+        let logs = self.logs.as_ref()?;
+        if logs.merge(domain).runs || logs.has_retired(domain) {
+            return None;
+        }
+        let all: Vec<_> = logs.mergeable(domain, &self.blocks).collect();
+        let entry = |what: &Mergeable<'_>| {
+            let mut lots = Vec::new();
+            self.list_lots(what.logs, &mut lots);
+            MergeEntry {
+                block: what.logs[0],
+                blocks: what.logs.len() as u32,
+                valid: what.logs.iter().map(|&log| self.blocks.get(log).valid).sum(),
+                lots: lots.len() as u32,
+            }
+        };
+        let entries: Vec<MergeEntry> = all.iter().map(entry).collect();
+        let places: Vec<(u32, usize)> = all.iter().map(|what| (what.group, what.first)).collect();
+        let first = *places.first()?;
+        let chosen = self.mapping.merge(&MergeView { domain, merges: &entries });
+        self.heed(failed(self.mapping.trouble()));
+        let at = chosen.and_then(|block| entries.iter().position(|entry| entry.block == block));
+        Some(at.map_or(first, |at| places[at]))
+    }
+
+    /// Begins a merge in a domain, unless one runs: of a sequential log block that was given up, or of the group given, from the log block
+    /// at a place on.
+    pub(super) fn begin_merge(&mut self, domain: u32, group: Option<(u32, usize)>, cause: Cause) {
         let stands_in = self.delays_merges();
         let Some(logs) = &mut self.logs else { return };
         if logs.merge(domain).runs {
@@ -94,21 +126,32 @@ impl Kernel {
 
     /// The logical blocks with valid pages in the log blocks that are merged in a domain.
     fn list_lots_to_merge(&mut self, domain: u32) {
-        let (Some(lots), Some(logs)) = (&self.lots, &mut self.logs) else { return };
+        let Some(logs) = &mut self.logs else { return };
+        let mut lots = std::mem::take(&mut logs.merge_mut(domain).lots);
+        if let Some(logs) = &self.logs {
+            self.list_lots(&logs.merge(domain).logs, &mut lots);
+        }
+        if let Some(logs) = &mut self.logs {
+            logs.merge_mut(domain).lots = lots;
+        }
+    }
+
+    /// Lists the logical blocks with valid pages in some log blocks, the last first.
+    fn list_lots(&self, logs: &[u32], into: &mut Vec<u32>) {
+        let Some(lots) = &self.lots else { return };
         let units = self.plan.units_per_block;
-        let merge = logs.merge_mut(domain);
-        for &block in &merge.logs {
+        for &block in logs {
             let (mut at, end) = (block * units, (block + 1) * units);
             while let Some(place) = self.map.next_valid(at, end) {
                 let lot = lots.of_unit(self.map.unit_at(place));
-                if merge.lots.last() != Some(&lot) {
-                    merge.lots.push(lot);
+                if into.last() != Some(&lot) {
+                    into.push(lot);
                 }
                 at = place + 1;
             }
         }
-        merge.lots.sort_unstable_by(|one, other| other.cmp(one));
-        merge.lots.dedup();
+        into.sort_unstable_by(|one, other| other.cmp(one));
+        into.dedup();
     }
 
     /// Goes on to the next logical block of the merge of a domain, or ends it.

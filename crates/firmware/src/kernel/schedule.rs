@@ -160,7 +160,7 @@ impl Kernel {
             }
             let is_short = self.blocks.free_in_domain(domain) < steps.below;
             match logs.first_full(domain, &self.blocks).filter(|_| is_short) {
-                Some(group) => self.begin_merge(domain, Some(group), Cause::Partial),
+                Some(group) => self.begin_merge(domain, Some((group, 0)), Cause::Partial),
                 None => work.credit = 0,
             }
         }
@@ -263,11 +263,13 @@ impl Kernel {
         };
         let work = self.collect.idle_work(&view);
         self.heed(failed(self.collect.trouble()));
+        // Of log blocks that are merged one by one, the oldest.
+        let whole = |group: Option<u32>| group.map(|group| (group, 0));
         match work {
             IdleWork::Nothing => {}
-            IdleWork::Retroactive => self.begin_merge(domain, delayed, Cause::Retroactive),
-            IdleWork::LookAhead => self.begin_merge(domain, needed, Cause::LookAhead),
-            IdleWork::Proactive => self.begin_merge(domain, full, Cause::Proactive),
+            IdleWork::Retroactive => self.begin_merge(domain, whole(delayed), Cause::Retroactive),
+            IdleWork::LookAhead => self.begin_merge(domain, whole(needed), Cause::LookAhead),
+            IdleWork::Proactive => self.begin_merge(domain, whole(full), Cause::Proactive),
         }
     }
 

@@ -5,6 +5,17 @@ use crate::blocks::Blocks;
 use crate::ops::NONE;
 use wordline_base::Time;
 
+/// What can be merged now.
+#[derive(Clone, Copy, Debug)]
+pub struct Mergeable<'a> {
+    /// Whose log blocks they are.
+    pub group: u32,
+    /// Place of the first among the log blocks of the group.
+    pub first: usize,
+    /// The log blocks that are emptied together.
+    pub logs: &'a [u32],
+}
+
 impl Logs {
     /// What is merged in a domain.
     pub fn merge(&self, domain: u32) -> &Merge {
@@ -77,16 +88,34 @@ impl Logs {
         &self.groups[group as usize].logs[..self.merged_together(group, blocks)]
     }
 
-    /// Begins to merge a group that may be; its logical blocks are to be told then. If merges are delayed (`stands_in`), other log
-    /// blocks may serve the group meanwhile.
-    pub fn begin(&mut self, group: u32, blocks: &Blocks, now: Time, stands_in: bool) {
+    /// All that can be merged in a domain now, by priority of the groups: of each its log blocks, or any one of them, from the oldest on,
+    /// if they are merged one by one.
+    pub fn mergeable<'a>(&'a self, domain: u32, blocks: &'a Blocks) -> impl Iterator<Item = Mergeable<'a>> + 'a {
+        let one_by_one = self.rule.one_by_one;
+        self.by_priority(domain).flat_map(move |group| {
+            let Tail { open, sent, .. } = self.tails[group as usize];
+            let state = &self.groups[group as usize];
+            let all = if self.may_begin(group, blocks) { self.to_merge(group, blocks) } else { &[] };
+            let whole = (!one_by_one && !all.is_empty()).then_some(Mergeable { group, first: 0, logs: all });
+            let each = state.logs.iter().enumerate().filter(move |&(_, &log)| {
+                let is_written = sent.is_some() && open == Some(log);
+                one_by_one && !state.merging && !is_written && blocks.get(log).write_point > 0
+            });
+            let each = each.map(move |(first, _)| Mergeable { group, first, logs: &state.logs[first..=first] });
+            whole.into_iter().chain(each)
+        })
+    }
+
+    /// Begins to merge a group that may be, or its log block at a place of those that are merged one by one; its logical blocks are to be
+    /// told then. If merges are delayed (`stands_in`), other log blocks may serve the group meanwhile.
+    pub fn begin(&mut self, (group, first): (u32, usize), blocks: &Blocks, now: Time, stands_in: bool) {
         let domain = self.domain_of_tail(group);
         self.unlist(domain, group);
         let count = self.merged_together(group, blocks);
         let state = &mut self.groups[group as usize];
         let merge = &mut self.domains[domain as usize].merge;
         (merge.runs, merge.group, merge.since) = (true, Some(group), now);
-        merge.logs.extend(state.logs.drain(..count));
+        merge.logs.extend(state.logs.drain(first..first + count));
         // Where log blocks are merged one by one, the others serve the group meanwhile.
         state.merging = !self.rule.one_by_one && !stands_in;
         let tail = &mut self.tails[group as usize];

@@ -5,10 +5,26 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::fmt;
 use wordline_drive::guests::{
-    Erased, FreeView, GuestFreeBlock, GuestUpkeep, GuestVictim, Occasion, Refusal, UpkeepView, VictimView,
+    Erased, FreeEntry, FreeView, GuestFreeBlock, GuestUpkeep, GuestVictim, Occasion, Refusal, UpkeepView, VictimView,
 };
 
 const NUMBER: usize = size_of::<i64>();
+
+/// Rows of numbers as columns one after another, which are never written again.
+pub(super) fn columns<'py, N: Copy + Into<u64>, const COUNT: usize>(
+    py: Python<'py>,
+    rows: &[[N; COUNT]],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, COUNT * rows.len() * NUMBER, |memory| {
+        for (at, row) in rows.iter().enumerate() {
+            for (column, &value) in row.iter().enumerate() {
+                let place = (column * rows.len() + at) * NUMBER;
+                memory[place..place + NUMBER].copy_from_slice(&value.into().to_ne_bytes());
+            }
+        }
+        Ok(())
+    })
+}
 
 /// Numbers of a block for a victim policy: its own, valid logical pages, erases, age; and reads that fit, if it wants them.
 const COLUMNS: usize = 4;
@@ -234,19 +250,11 @@ impl GuestFreeBlock for Opener {
 
     fn choose(&mut self, view: &FreeView<'_>) -> Result<Option<u32>, Refusal> {
         let Some(choose) = &self.choose else { return Ok(None) };
-        let count = view.free.len();
+        let row = |entry: &FreeEntry| [u64::from(entry.block), u64::from(entry.erases), entry.rank];
+        let rows: Vec<_> = view.free.iter().map(row).collect();
         let answer = self.seated.ask(|py| {
-            let memory = PyBytes::new_with(py, 3 * NUMBER * count, |memory| {
-                for (at, entry) in view.free.iter().enumerate() {
-                    let row = [u64::from(entry.block), u64::from(entry.erases), entry.rank];
-                    for (column, value) in row.into_iter().enumerate() {
-                        let place = (column * count + at) * NUMBER;
-                        memory[place..place + NUMBER].copy_from_slice(&value.to_ne_bytes());
-                    }
-                }
-                Ok(())
-            })?;
-            let answer = choose.bind(py).call1((memory, count, view.plane, view.task.about().name, view.slc))?;
+            let memory = columns(py, &rows)?;
+            let answer = choose.bind(py).call1((memory, rows.len(), view.plane, view.task.about().name, view.slc))?;
             Ok(block_of(&answer))
         })?;
         Ok(answer?)

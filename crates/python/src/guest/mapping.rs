@@ -1,16 +1,21 @@
-//! Mappings in Python: which map unit leaves the map cache, or a scheme of block mapping.
+//! Mappings in Python: which map unit leaves the map cache, or a scheme of block mapping, with what is merged.
 
+use super::blocks::columns;
 use super::figures::log_blocks;
-use super::{odd, whole, Seated};
+use super::{block_of, odd, whole, Seated};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::fmt;
-use wordline_drive::guests::{CacheView, GuestMapping, Refusal, Scheme};
+use wordline_drive::guests::{CacheView, GuestMapping, MergeView, Refusal, Scheme};
 
 /// A mapping.
 pub(super) struct Mapper {
     pub(super) seated: Seated,
     scheme: Option<Scheme>,
+    /// True if it chooses which table of a map zone leaves memory.
+    evicts_tables: bool,
+    /// Asked what is merged, if the policy has it.
+    merge: Option<Py<PyAny>>,
 }
 
 impl fmt::Debug for Mapper {
@@ -22,14 +27,37 @@ impl fmt::Debug for Mapper {
 impl Mapper {
     /// With the scheme that its method gives, if it has one.
     pub(super) fn new(py: Python<'_>, seated: Seated) -> PyResult<Result<Self, String>> {
-        let scheme = log_blocks(&seated.object.bind(py).getattr("scheme")?)?;
-        Ok(scheme.map(|scheme| Self { seated, scheme }))
+        let object = seated.object.bind(py);
+        let scheme = log_blocks(&object.getattr("scheme")?)?;
+        let evicts_tables = object.getattr("evicts")?.is_truthy()?;
+        let merge = seated.method(py, "merge")?;
+        Ok(scheme.map(|scheme| Self { seated, scheme, evicts_tables, merge }))
     }
 }
 
 impl GuestMapping for Mapper {
     fn scheme(&self) -> Option<Scheme> {
         self.scheme
+    }
+
+    fn evicts_tables(&self) -> bool {
+        self.evicts_tables
+    }
+
+    fn chooses_merges(&self) -> bool {
+        self.merge.is_some()
+    }
+
+    fn merge(&mut self, view: &MergeView<'_>) -> Result<Option<u32>, Refusal> {
+        let Some(merge) = &self.merge else { return Ok(None) };
+        let rows =
+            view.merges.iter().map(|entry| [entry.block, entry.blocks, entry.valid, entry.lots]).collect::<Vec<_>>();
+        let answer = self.seated.ask(|py| {
+            let memory = columns(py, &rows)?;
+            let answer = merge.bind(py).call1((memory, rows.len(), view.domain))?;
+            Ok(block_of(&answer))
+        })?;
+        Ok(answer?)
     }
 
     fn evict(&mut self, view: &CacheView<'_>) -> Result<u32, Refusal> {
@@ -48,6 +76,7 @@ impl GuestMapping for Mapper {
     }
 
     fn fork(&self) -> Box<dyn GuestMapping> {
-        Box::new(Self { seated: self.seated.copy(), scheme: self.scheme })
+        let (seated, [merge]) = self.seated.copy_with(["merge"]);
+        Box::new(Self { seated, scheme: self.scheme, evicts_tables: self.evicts_tables, merge })
     }
 }

@@ -7,7 +7,7 @@
 
 use super::cached::{Cached, Options as Cache};
 use super::zones::Zones;
-use super::{Evicted, LogRule, Mapping};
+use super::{Evicted, LogRule, Mapping, MergeView};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -42,13 +42,31 @@ pub trait GuestMapping: Tells + std::fmt::Debug + Send {
         None
     }
 
-    /// The map unit that leaves. Not asked where it describes a scheme.
+    /// True if it chooses the map unit that leaves, where its scheme has map zones: the table of a zone is a map unit. Asked once.
+    fn evicts_tables(&self) -> bool {
+        false
+    }
+
+    /// The map unit that leaves.
     ///
     /// # Errors
     /// Says what went wrong; the run ends.
     fn evict(&mut self, view: &CacheView<'_>) -> Result<u32, Refusal>;
 
-    /// An entry of a map unit that memory holds is used, or memory gets the map unit. Not told where it describes a scheme.
+    /// True if it chooses what is merged, where its scheme has log blocks. Asked once.
+    fn chooses_merges(&self) -> bool {
+        false
+    }
+
+    /// As [`Mapping::merge`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn merge(&mut self, _: &MergeView<'_>) -> Result<Option<u32>, Refusal> {
+        Ok(None)
+    }
+
+    /// An entry of a map unit that memory holds is used, or memory gets the map unit. Told only if it chooses which one leaves.
     ///
     /// # Errors
     /// Says what went wrong; the run ends.
@@ -76,6 +94,23 @@ enum Table {
     Blocks { page_bytes: u32, logs: Option<LogRule>, zones: Option<Zones> },
 }
 
+impl Table {
+    /// What memory holds of a table in flash.
+    fn cache(&self) -> Option<&Cached> {
+        match self {
+            Self::Pages(cache) => Some(cache),
+            Self::Blocks { zones, .. } => zones.as_ref().map(Zones::cache),
+        }
+    }
+
+    fn cache_mut(&mut self) -> Option<&mut Cached> {
+        match self {
+            Self::Pages(cache) => Some(cache),
+            Self::Blocks { zones, .. } => zones.as_mut().map(Zones::cache_mut),
+        }
+    }
+}
+
 /// The mapping of a guest, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -88,6 +123,9 @@ struct State {
     table: Table,
     shown: u32,
     oldest: Vec<(u32, bool)>,
+    /// True if it chooses which map unit leaves, and which log blocks are merged.
+    evicts: bool,
+    chooses_merges: bool,
 }
 
 /// A state as it is saved: by the name of the guest, with what memory holds of a table in flash.
@@ -116,7 +154,7 @@ impl Serialize for State {
 impl<'de> Deserialize<'de> for State {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Saved { seat, cache, shown } = Saved::deserialize(deserializer)?;
-        Ok(Self { seat, table: Table::Pages(cache), shown, oldest: Vec::new() })
+        Ok(Self { seat, table: Table::Pages(cache), shown, oldest: Vec::new(), evicts: true, chooses_merges: false })
     }
 }
 
@@ -136,27 +174,25 @@ impl Guest {
         };
         let object = options.maker("mapping")?.mapping(&options.options, build);
         let object = object.map_err(|problem| options.error("mapping", problem))?;
-        let table = match object.scheme() {
-            None => Table::Pages(Cached::new(&cache(options)?, build)?),
-            Some(scheme) => blocks(options, scheme, build)?,
+        let (table, evicts) = match object.scheme() {
+            None => (Table::Pages(Cached::new(&cache(options)?, build)?), true),
+            Some(scheme) => {
+                let evicts = object.evicts_tables() && scheme.zone_tables.is_some();
+                (blocks(options, scheme, evicts, build)?, evicts)
+            }
         };
+        let chooses_merges = object.chooses_merges();
         let seat = Seat::new(&options.policy, object);
-        Ok(Self(Box::new(State { seat, table, shown, oldest: Vec::new() })))
+        Ok(Self(Box::new(State { seat, table, shown, oldest: Vec::new(), evicts, chooses_merges })))
     }
 
     /// What memory holds of a table in flash.
     pub(super) fn cache(&self) -> Option<&Cached> {
-        match &self.0.table {
-            Table::Pages(cache) => Some(cache),
-            Table::Blocks { zones, .. } => zones.as_ref().map(Zones::cache),
-        }
+        self.0.table.cache()
     }
 
     fn cache_mut(&mut self) -> Option<&mut Cached> {
-        match &mut self.0.table {
-            Table::Pages(cache) => Some(cache),
-            Table::Blocks { zones, .. } => zones.as_mut().map(Zones::cache_mut),
-        }
+        self.0.table.cache_mut()
     }
 
     /// As of the built-in cache.
@@ -171,8 +207,8 @@ impl Guest {
         if let Some(cache) = self.cache_mut() {
             cache.adopt(other);
         }
-        let State { seat, table, .. } = &mut *self.0;
-        let Table::Pages(cache) = table else { return };
+        let State { seat, table, evicts, .. } = &mut *self.0;
+        let Some(cache) = table.cache().filter(|_| *evicts) else { return };
         cache.held().for_each(|(map_unit, _)| {
             seat.ask(|guest| guest.used(map_unit));
         });
@@ -180,7 +216,7 @@ impl Guest {
 
     /// Tells the guest that a map unit is used, if it chooses which one leaves.
     fn used(&mut self, map_unit: u32) {
-        if let Table::Pages(_) = self.0.table {
+        if self.0.evicts {
             self.0.seat.ask(|guest| guest.used(map_unit));
         }
     }
@@ -196,13 +232,13 @@ fn cache(options: &Options) -> Result<Cache, ConfigError> {
 }
 
 /// The table of a scheme, if the drive can have it.
-fn blocks(options: &Options, scheme: Scheme, build: &Build<'_>) -> Result<Table, ConfigError> {
+fn blocks(options: &Options, scheme: Scheme, evicts: bool, build: &Build<'_>) -> Result<Table, ConfigError> {
     let mut usual = serde_json::to_value(Cache::default())
         .map_err(|error| options.error("mapping", error.to_string()))?
         .as_object()
         .cloned()
         .unwrap_or_default();
-    let shown = options.maker("mapping")?.options().get("shown_units");
+    let shown = options.maker("mapping")?.options().get("shown_units").filter(|_| !evicts);
     usual.extend(shown.and_then(|option| option.get("default")).map(|shown| ("shown_units".to_owned(), shown.clone())));
     if let Some((key, value)) = options.options.iter().find(|(key, value)| usual.get(*key).is_some_and(|usual| usual != *value)) {
         let problem = format!(
@@ -261,9 +297,9 @@ impl Mapping for Guest {
 
     #[cold]
     fn admit(&mut self, map_unit: u32, changed: bool) -> Option<Evicted> {
-        let State { seat, table, shown, oldest } = &mut *self.0;
-        let Table::Pages(cache) = table else { return self.cache_mut()?.admit(map_unit, changed) };
-        let evicted = if cache.is_full() {
+        let State { seat, table, shown, oldest, evicts, .. } = &mut *self.0;
+        let cache = table.cache_mut()?;
+        let evicted = if cache.is_full() && *evicts {
             oldest.clear();
             oldest.extend(cache.held().take(*shown as usize));
             let view = CacheView { oldest, coming: map_unit };
@@ -300,6 +336,20 @@ impl Mapping for Guest {
             Table::Pages(_) => None,
             Table::Blocks { logs, .. } => *logs,
         }
+    }
+
+    fn chooses_merges(&self) -> bool {
+        self.0.chooses_merges
+    }
+
+    fn merge(&mut self, view: &MergeView<'_>) -> Option<u32> {
+        let chosen = self.0.seat.ask(|guest| guest.merge(view))??;
+        if view.merges.iter().all(|entry| entry.block != chosen) {
+            let what = format!("it chose to merge log block {chosen}, which is none of those that can be merged in domain {}", view.domain);
+            self.0.seat.refuse(what);
+            return None;
+        }
+        Some(chosen)
     }
 
     fn zones(&self) -> Option<&Zones> {

@@ -57,6 +57,28 @@ pub struct Evicted {
     pub changed: bool,
 }
 
+/// Log blocks that can be merged now: those of a group, or one where they are merged one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MergeEntry {
+    /// The oldest of them.
+    pub block: u32,
+    /// How many there are.
+    pub blocks: u32,
+    /// Their valid pages.
+    pub valid: u32,
+    /// Logical blocks that have these pages, each of which is brought together.
+    pub lots: u32,
+}
+
+/// A domain that lacks log blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct MergeView<'a> {
+    /// The domain.
+    pub domain: u32,
+    /// What can be merged, at least one, the first by priority first.
+    pub merges: &'a [MergeEntry],
+}
+
 /// Properties of the drive that a mapping scheme fixes, and the cost of its lookups.
 pub trait Mapping {
     /// Bytes in a mapping unit, the smallest unit of state.
@@ -104,6 +126,15 @@ pub trait Mapping {
     }
     /// The log blocks beside the blocks of logical blocks, if pages are fixed there and others take what is written again.
     fn logs(&self) -> Option<LogRule> {
+        None
+    }
+    /// True if it chooses what is merged where a domain lacks log blocks.
+    #[inline]
+    fn chooses_merges(&self) -> bool {
+        false
+    }
+    /// What is merged then, by its oldest log block; none for the first by priority.
+    fn merge(&mut self, _: &MergeView<'_>) -> Option<u32> {
         None
     }
     /// The map zones of a mapping that has any, and which of their tables memory holds.
@@ -154,6 +185,8 @@ policies! {
         fn written(self: &mut Self, map_unit: u32) -> ();
         fn fixes_pages(self: &Self) -> bool;
         fn logs(self: &Self) -> Option<LogRule>;
+        fn chooses_merges(self: &Self) -> bool;
+        fn merge(self: &mut Self, view: &MergeView<'_>) -> Option<u32>;
         fn zones(self: &Self) -> Option<&Zones>;
         fn zones_mut(self: &mut Self) -> Option<&mut Zones>;
         fn trouble(self: &Self) -> Option<&Trouble>;
