@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -50,7 +51,7 @@ class Counting(Victim):
         }
 
 
-COUNTING = {"victim.policy": "counting"}
+COUNTING = {"victim.policy": "counting", "precondition.fill": True, "precondition.overwrites": 1}
 MOVES = package.Workload.job(rw="randwrite", bs="16k", iodepth=8, number_ios=6000)
 
 
@@ -60,15 +61,14 @@ def told(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_figures_are_those_of_the_measured_part(drive: Path) -> None:
-    more = {**COUNTING, "precondition.fill": True, "precondition.overwrites": 2}
-    result = package.run(drive, MOVES, more, policies=[Counting])
+    result = package.run(drive, MOVES, COUNTING, policies=[Counting])
     figures = told(result)
     # Each victim that was chosen is collected, at the latest when the drive comes to rest.
     assert 0 <= figures["chosen"] - result["gc"]["collections"] <= 16
     assert figures["begun"] == 1, "once, when the run began: filling is no measuring"
     assert len(figures["first"]) == 9
     assert figures["mean_valid"] > 0
-    greedy = package.run(drive, MOVES, {**more, "victim.policy": "greedy"})
+    greedy = package.run(drive, MOVES, {**COUNTING, "victim.policy": "greedy"})
     assert "policy_figures" not in greedy
     assert greedy["outcome"] == result["outcome"]
 
@@ -83,7 +83,13 @@ def test_a_ramp_does_not_count(drive: Path) -> None:
 def test_each_seed_and_run_has_its_own(drive: Path) -> None:
     result = package.run(drive, MOVES, COUNTING, policies=[Counting], repeat=2)
     assert told(result)["begun"] == 1
+    over_seeds = {figure["key"]: figure for figure in result["repeats"]["figures"]}
+    chosen = over_seeds["policy_figures.victim.chosen"]
+    assert chosen["values"][0] == told(result)["chosen"]
+    assert len({*chosen["values"]}) == 2
+    assert "policy_figures.victim.first" not in over_seeds, "a list is no figure over seeds"
     kept = package.Drive(drive, COUNTING, policies=[Counting])
+    kept.precondition(fill=True, overwrites=1)
     first, other = kept.run(MOVES), kept.fork()
     assert told(first) == told(result)
     again, copied = kept.run(MOVES), other.run(MOVES)
@@ -113,6 +119,21 @@ def test_an_interrupted_run_has_them(drive: Path) -> None:
     with pytest.raises(package.Interrupted) as stopped:
         package.run(drive, load, COUNTING, policies=[Counting], progress=interrupt)
     assert told(stopped.value.result)["chosen"] > 0
+
+
+def test_figures_are_compared(wordline: Run, drive: Path, tmp_path: Path) -> None:
+    for name, depth, repeat in (("a", 4, None), ("b", 16, 2)):
+        load = package.Workload.job(rw="randwrite", bs="16k", iodepth=depth, number_ios=6000)
+        result = package.run(drive, load, COUNTING, policies=[Counting], repeat=repeat)
+        (tmp_path / f"{name}.json").write_text(json.dumps(result))
+        (tmp_path / f"{name}.chosen").write_text(str(told(result)["chosen"]))
+    lines = done(wordline("compare", tmp_path / "a.json", tmp_path / "b.json")).splitlines()
+    row = next(line for line in lines if line.startswith("victim: chosen"))
+    assert f" {int((tmp_path / 'a.chosen').read_text()):,} " in row
+    assert " ± " in row
+    assert "better" not in row and "worse" not in row, "nobody knows which is better"
+    assert any(line.startswith("victim: mean_valid") for line in lines)
+    assert not any(line.startswith("victim: first") for line in lines)
 
 
 @pytest.mark.parametrize("how", ["run", "replay"])

@@ -35,6 +35,13 @@ def count(n: float) -> str:
     return f"{n:,.0f}"
 
 
+def number(x: float) -> str:
+    """A number of any kind and size: a whole one as :func:`count` has it, others with three digits."""
+    if isinstance(x, int):
+        return count(x)
+    return three(x) if not x or 1e-3 <= abs(x) < 1e15 else f"{x:.3g}"
+
+
 def short(n: float) -> str:
     """A large number in brief: ``1.23 M``."""
     if abs(n) < 10_000:

@@ -121,7 +121,8 @@ def rows(runs: Sequence[Run]) -> Iterator[Row]:
     loads = [kinds(run.result) for run in runs]
     done = [run.result["requests"] for run in runs]
     main = keyfigures.replayed() if of_replays(runs) else FIGURES
-    for figure, value_in in (*((figure, None) for figure in main), *of_jobs(runs)):
+    of_policies = keyfigures.of_policies(run.result for run in runs)
+    for figure, value_in in (*((figure, None) for figure in (*main, *of_policies)), *of_jobs(runs)):
         over_seeds = [None if value_in else repeats.figure(run.result, figure.key) for run in runs]
         values = [
             told["mean"] if told else value_in(run.result) if value_in else value_of(run.result, figure.key)

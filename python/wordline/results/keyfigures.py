@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -71,6 +71,18 @@ FIGURES = (
     KeyFigure("energy", "energy_j", lambda joules: f"{units.three(joules)} J", LESS, total=True),
 )
 """Figures of comparisons and of the summary of repeats."""
+
+
+def of_policies(results: Iterable[Result]) -> list[KeyFigure]:
+    """The figures that policies in Python tell of themselves in any of the results, of those that are one number."""
+    found = {}
+    for result in results:
+        for family, figures in (result.get("policy_figures") or {}).items():
+            for name, value in figures.items():
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    key = f"policy_figures.{family}.{name}"
+                    found[key] = KeyFigure(f"{family}: {name}", key, units.number)
+    return list(found.values())
 
 
 @cache

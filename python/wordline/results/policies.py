@@ -26,6 +26,4 @@ def _words(value: Any) -> str:  # noqa: ANN401
         return "–"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int):
-        return units.count(value)
-    return units.three(value) if value and 1e-3 <= abs(value) < 1e15 else f"{value:g}"
+    return units.number(value)

@@ -18,7 +18,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from wordline.base import units
-from wordline.results.keyfigures import FIGURES, value_of
+from wordline.results.keyfigures import FIGURES, of_policies, value_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -187,7 +187,8 @@ class _Runs:
         self.under_way.pop(seed, None)
         if result.get("partial"):
             return False
-        figures = {key: value for key in KEYS if (value := value_of(result, key)) is not None}
+        keys = (*KEYS, *(own.key for own in of_policies([result])))
+        figures = {key: value for key in keys if (value := value_of(result, key)) is not None}
         self.whole[seed] = (result["digest"], result["outcome"], figures)
         self.done = (self.done[0] + result["requests"], self.done[1] + result["simulated_s"])
         return True
@@ -211,7 +212,8 @@ class _Runs:
         told = self.first
         told["partial"] = len(self.whole) < len(self.seeds)
         done = sorted(self.whole)
-        columns = {key: [self.whole[seed][2].get(key) for seed in done] for key in KEYS}
+        keys = dict.fromkeys((*KEYS, *(key for seed in done for key in self.whole[seed][2])))
+        columns = {key: [self.whole[seed][2].get(key) for seed in done] for key in keys}
         told["repeats"] = {
             "asked": len(self.seeds),
             "n": len(done),
@@ -348,7 +350,7 @@ def varied(result: Result) -> str:
 
 def rows(result: Result) -> Iterator[tuple[str, str, str, str, str]]:
     """The main figures over all repeats: name, mean, half of the interval, least and largest."""
-    for main in FIGURES:
+    for main in (*FIGURES, *of_policies([result])):
         told = figure(result, main.key)
         if told is None or not any(told["values"]):
             continue
