@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,50 @@ def test_a_pattern_goes_with_what_fixed_planes_go_with(drive: Path, partial: Pat
         aged.fork({"placement.policy": "static"})
 
 
+def shuffled(rounds: int, seed: int = 3) -> type[Placement]:
+    """A pattern of several rounds through all planes, each in an order of its own; or in one order if the seed is 0."""
+
+    def pattern(self: Placement) -> list[int]:
+        planes, chance = range(self.drive.planes), random.Random(seed)
+        return [at for _ in range(rounds) for at in (chance.sample(planes, len(planes)) if seed else planes)]
+
+    return type("Odd", (Placement,), {"name": "odd", "pattern": pattern})
+
+
+@pytest.mark.parametrize("more", [{}, {"mapping.policy": "block", "pack.policy": "none"}, {"mapping.unit_kib": 4}])
+def test_a_long_pattern_fixes_planes_as_well(
+    drive: Path, partial: Path, tmp_path: Path, more: dict[str, object]
+) -> None:
+    keys = {"placement.policy": "odd", "collect.scope": "plane", "capacity.raw_over_logical": 1.6, **more}
+
+    def outcome(policy: type[Placement], call: Callable[..., dict[str, Any]] = package.run) -> str:
+        return call(drive, partial, {**keys, "verify.shadow": True}, policies=[policy])["outcome"]
+
+    for call in (package.run, package.replay):
+        assert outcome(shuffled(1, 0), call) == outcome(shuffled(5, 0), call) != outcome(shuffled(5), call)
+    # Longer than the drive: each page has its own plane, whatever it is. A saved state is checked page by page.
+    mixed = shuffled(3000)
+    made = package.Drive(drive, keys, policies=[mixed])
+    made.precondition(fill=True, overwrites=0.5)
+    made.run(partial)
+    made.save(tmp_path / "kept.snap")
+    package.run(drive, partial, keys, snapshot=tmp_path / "kept.snap", policies=[mixed])
+    with pytest.raises(package.InputError, match="made with the same order"):
+        package.run(drive, partial, keys, snapshot=tmp_path / "kept.snap", policies=[shuffled(3000, 4)])
+
+
+def test_a_pattern_that_fills_a_plane_needs_room_there(drive: Path) -> None:
+    class InARow(Placement):
+        name = "odd"
+
+        def pattern(self) -> list[int]:
+            # 64 pages of 2,560 in each plane, one plane after the other.
+            return [plane for plane in range(self.drive.planes) for _ in range(4096)]
+
+    with pytest.raises(package.InputError, match=r"capacity\.raw_over_logical"):
+        package.check(drive, {"placement.policy": "odd", "collect.scope": "plane"}, policies=[InARow])
+
+
 def test_a_placement_sees_requests(drive: Path, partial: Path) -> None:
     begun: list[int] = []
     placed: list[int | None] = []
@@ -274,6 +319,11 @@ def test_a_placement_is_told_of_full_planes(drive: Path, writes: Path) -> None:
     ("members", "words"),
     [
         ({"pattern": lambda _: [0, 1]}, "its pattern has 2 entries; it must have each of the planes 0 to 15 once"),
+        ({"pattern": lambda _: []}, "its pattern has 0 entries"),
+        (
+            {"pattern": lambda _: [*range(16), 0]},
+            "has 17 entries; it must have each of the planes 0 to 15 once, or each as",
+        ),
         ({"pattern": lambda _: [0] * 16}, "its pattern has 16 entries; it must have each of the planes 0 to 15 once"),
         ({"pattern": lambda _: [*range(15), 16]}, "it must have each of the planes 0 to 15 once"),
         ({"pattern": lambda _: [-1]}, "its method 'pattern' is of no use: it answered \\[-1\\]"),

@@ -276,7 +276,9 @@ impl FirmwareConfig {
             None => logical_units.saturating_add(map_units),
         };
         let outside = matches!(self.placement, PlacementConfig::Guest(_));
-        let share = if fixed || takes_turns || outside {
+        let share = if fixed {
+            placement.most_in_a_plane(units.div_ceil(units_per_page), geometry.planes()) * units_per_page
+        } else if takes_turns || outside {
             (units.div_ceil(units_per_page)).div_ceil(build.domains) * units_per_page
         } else {
             units.div_ceil(build.domains)
@@ -290,7 +292,12 @@ impl FirmwareConfig {
             // Each logical block has a block, however little of it is written.
             None if mapping.fixes_pages() => {
                 let blocks = |units: u32| units.div_ceil(units_per_block);
-                (blocks(logical_units) + blocks(map_units)).div_ceil(build.domains)
+                let all = blocks(logical_units) + blocks(map_units);
+                if fixed {
+                    placement.most_in_a_plane(all, geometry.planes())
+                } else {
+                    all.div_ceil(build.domains)
+                }
             }
             None => share.div_ceil(units_per_block),
         };

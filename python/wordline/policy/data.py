@@ -57,8 +57,12 @@ class Placement(Policy):
         """
 
     def pattern(self) -> Sequence[int] | None:
-        """The planes that consecutive pages visit in turn, each once, asked when the drive is built: page n keeps plane
-        ``pattern[n % planes]``, also when it is moved. None: the method :meth:`place` decides."""
+        """The planes that consecutive pages visit in turn, asked when the drive is built: page n keeps plane
+        ``pattern[n % len(pattern)]``, also when it is moved. None: the method :meth:`place` decides.
+
+        It must have each plane as often as the others: once, or several times. One as long as the drive has pages
+        decides about each of them.
+        """
         return None
 
 

@@ -16,6 +16,7 @@ pub(crate) enum Unusable {
 impl Drive {
     /// Takes over data, maps and wear of a drive that was saved, as [`Drive::adopt`] does, once they are checked.
     pub(crate) fn adopt_saved(&mut self, saved: Drive) -> Result<(), Unusable> {
+        self.kernel.keeps_planes(&saved.kernel).map_err(Unusable::Misfit)?;
         self.check_saved(&saved)?;
         self.kernel.adopt_last(saved.kernel).map_err(Unusable::Misfit)
     }

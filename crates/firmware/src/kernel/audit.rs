@@ -5,6 +5,7 @@ use crate::blocks::Status;
 use crate::logs::Logs;
 use crate::lots::Lots;
 use crate::policy::guest::failed;
+use crate::policy::placement::PlacementPolicy;
 use crate::policy::redundancy::Stripe;
 use crate::{ConfigError, Plan};
 
@@ -93,16 +94,28 @@ impl Kernel {
             let problem = format!("the saved state was made with \"{}\"; give it the same", scope(other.plan.domains));
             return Err(ConfigError::new("collect.scope", scope(self.plan.domains), problem));
         }
-        let planes = self.flash.geometry().planes();
+        let pages = self.placement.period().max(other.placement.period());
         let same_planes = |page| self.placement.at(page) == other.placement.at(page);
-        if self.placement.fixed() && !(0..planes).all(same_planes) {
-            // Pages that lie elsewhere than they are written could fill a plane beyond its share.
-            let problem = "a fixed plane for every page needs a saved state that was made with the same order";
-            return Err(ConfigError::new("placement.policy", "static", problem));
+        // Of an external policy that was saved only its name is known: see `keeps_planes`.
+        let is_known = !matches!(other.placement, PlacementPolicy::Guest(_)) || other.placement.fixed();
+        if self.placement.fixed() && is_known && !(0..pages).all(same_planes) {
+            return Err(other_planes());
         }
         if self.replacements != other.replacements {
             let problem = format!("the saved state reserves {}; give the drive the same", other.replacements);
             return Err(ConfigError::new("capacity.replacement_blocks", self.replacements, problem));
+        }
+        Ok(())
+    }
+
+    /// Checks that the pages of a saved drive with an external placement lie where this drive has them.
+    ///
+    /// # Errors
+    /// They do not.
+    pub fn keeps_planes(&self, saved: &Kernel) -> Result<(), ConfigError> {
+        let is_external = matches!(saved.placement, PlacementPolicy::Guest(_));
+        if is_external && self.check_places(saved).is_err() {
+            return Err(other_planes());
         }
         Ok(())
     }
@@ -283,4 +296,11 @@ impl Kernel {
         }
         hash
     }
+}
+
+/// A saved state has pages in other planes.
+fn other_planes() -> ConfigError {
+    // Pages that lie elsewhere than they are written could fill a plane beyond its share.
+    let problem = "a fixed plane for every page needs a saved state that was made with the same order";
+    ConfigError::new("placement.policy", "static", problem)
 }

@@ -98,7 +98,7 @@ impl Kernel {
     }
 
     /// Where each page has its plane, `saved` data lie there: a plane beyond its share would fill up.
-    fn check_places(&self, saved: &Kernel) -> Result<(), String> {
+    pub(super) fn check_places(&self, saved: &Kernel) -> Result<(), String> {
         if !self.placement.fixed() {
             return Ok(());
         }

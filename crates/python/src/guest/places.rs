@@ -32,7 +32,7 @@ impl Placer {
         let pattern = match answer.extract::<Option<Vec<u32>>>() {
             Ok(pattern) => pattern,
             Err(_) => {
-                let wanted = odd(&answer, "the numbers of all planes, each once");
+                let wanted = odd(&answer, "the numbers of all planes, each as often");
                 return Ok(Err(format!("its method 'pattern' is of no use: {wanted}")));
             }
         };

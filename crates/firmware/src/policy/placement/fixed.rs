@@ -111,6 +111,10 @@ impl Placement for Fixed {
     fn fixed(&self) -> bool {
         true
     }
+
+    fn period(&self) -> u32 {
+        self.planes.len() as u32
+    }
 }
 
 #[cfg(test)]

@@ -143,11 +143,12 @@ impl Guest {
 
 /// What is wrong with a pattern of planes, if anything.
 fn odd_pattern(pattern: &[u32], planes: u32) -> Option<String> {
-    let mut seen = vec![false; planes as usize];
-    let once = pattern.iter().all(|&plane| seen.get_mut(plane as usize).is_some_and(|seen| !std::mem::replace(seen, true)));
-    (!once || pattern.len() != planes as usize).then(|| {
+    let mut visits = vec![0_u32; planes as usize];
+    let are_planes = pattern.iter().all(|&plane| visits.get_mut(plane as usize).map(|visits| *visits += 1).is_some());
+    let fits = are_planes && visits[0] > 0 && visits.iter().all(|&of_plane| of_plane == visits[0]);
+    (!fits || u32::try_from(pattern.len()).is_err()).then(|| {
         let last = planes - 1;
-        format!("its pattern has {} entries; it must have each of the planes 0 to {last} once", pattern.len())
+        format!("its pattern has {} entries; it must have each of the planes 0 to {last} once, or each as often", pattern.len())
     })
 }
 
@@ -203,6 +204,10 @@ impl Placement for Guest {
 
     fn fixed(&self) -> bool {
         !self.0.pattern.is_empty()
+    }
+
+    fn period(&self) -> u32 {
+        self.0.pattern.len() as u32
     }
 
     fn takes_turns(&self) -> bool {
