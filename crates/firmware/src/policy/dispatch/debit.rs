@@ -70,10 +70,6 @@ impl Dispatch for Debit {
         Sight::Oldest
     }
 
-    fn eligible(&self, tasks: Tasks, outstanding: &ByTask<u32>) -> Tasks {
-        tasks.and(self.tasks).and(Tasks::that(|task| outstanding[task] < self.limits[task]))
-    }
-
     #[inline]
     fn wants(&mut self, only: &Staged, outstanding: &ByTask<u32>, _times: &[Time; 3]) -> bool {
         // Nobody competes with it.
