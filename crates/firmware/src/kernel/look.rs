@@ -76,7 +76,7 @@ impl Kernel {
             self.send_among(ways);
         }
         // Writes may have found no page.
-        self.dirty.is_empty() && !self.stalled
+        self.dirty.is_empty() && !(self.stalled && self.busy == 0)
     }
 
     /// The same if other tasks wait, too, dies take several words, or shares of tasks may change.
@@ -91,7 +91,7 @@ impl Kernel {
         self.send_bound(&mut stage, tasks);
         stage.settle_bound();
         self.stage = Some(stage);
-        tasks == Tasks::default() || (self.dirty.is_empty() && !self.stalled)
+        tasks == Tasks::default() || (self.dirty.is_empty() && !(self.stalled && self.busy == 0))
     }
 
     /// Sends the operation to a die with room that the policy chooses, if those of host or GC may go there that have come first, and there

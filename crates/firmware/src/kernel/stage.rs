@@ -14,7 +14,6 @@ use super::tags::TagQueue;
 use crate::ops::{Fifo, Slab, NONE};
 use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
-use crate::space::Stream;
 use crate::task::{ByTask, Class, Task, Tasks, CLASSES, TASKS};
 use rows::{Dies, ANY_PLANE};
 use wordline_base::{Divisor, Time};
@@ -30,10 +29,8 @@ pub(super) struct Queue {
     die: u32,
     /// The die at whose room its operations wait; [`NONE`] if it is none.
     awaits: u32,
-    /// The plane of that die; [`ANY_PLANE`] if it is none.
-    plane: u8,
-    /// The stream of its writes.
-    stream: Stream,
+    /// What is said of it in its row.
+    rest: u64,
     /// True if it is among those that are looked at: it is not empty, and its writes do not just wait for others to fill their page.
     pub is_listed: bool,
 }
@@ -115,7 +112,7 @@ impl Stage {
             Some(TagRules { in_order: true, .. }) => 1 << Class::HOST_READ.index() | 1 << Class::HOST_WRITE.index(),
             Some(_) => 1 << Class::HOST_READ.index(),
         };
-        let queues = places.flat_map(|place| {
+        let queues = places.enumerate().flat_map(|(at, place)| {
             let die = match place {
                 Constraint::Die(die) => die,
                 Constraint::Plane(plane) => plane / geometry.planes_per_die,
@@ -127,8 +124,9 @@ impl Stage {
             };
             (0..CLASSES as u8).map(Class::numbered).map(move |class| {
                 let awaits = if holds >> class.index() & 1 == 1 { die } else { NONE };
-                let stream = super::stream_of(class);
-                Queue { class, place, fifo: Fifo::default(), die, awaits, plane, stream, is_listed: false }
+                let queue = at * CLASSES + class.index();
+                let rest = First::rest(queue, class, plane, super::stream_of(class));
+                Queue { class, place, fifo: Fifo::default(), die, awaits, rest, is_listed: false }
             })
         });
         // Of each class, one of the die and one of each plane.

@@ -92,7 +92,7 @@ impl Kernel {
     pub(super) fn has_clear_way(&self) -> bool {
         let waits_beside = |stage: &Stage| {
             stage.is_due()
-                || (!stage.has_nothing() && self.dispatch.sees() == Sight::All)
+                || (!self.by_stage_in_planes && !stage.has_nothing() && self.dispatch.sees() == Sight::All)
                 || self.now >= self.control_due
         };
         self.is_calm() && self.stage.as_ref().is_some_and(|stage| !waits_beside(stage))

@@ -354,7 +354,7 @@ impl Kernel {
     pub(super) fn end_program_by_stage(&mut self, die: u32) {
         let count = self.dies[die as usize].count;
         if let Some(stage) = &mut self.stage {
-            stage.count_running(die, Class::HOST_WRITE, -i32::from(count));
+            stage.end_pages(die, Class::HOST_WRITE, count.into());
         }
         self.end_program(die);
     }

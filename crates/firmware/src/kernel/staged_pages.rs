@@ -265,13 +265,36 @@ impl Kernel {
         }
         let waiting = state.waiting.of_host_and_gc().filter(|&waiting| waiting != 0 && self.shared_count == 0);
         let by_age = |waiting: u64| self.takes_oldest || waiting.is_power_of_two();
-        if let Some(waiting) = waiting.filter(|&waiting| by_age(waiting) && self.all_go(die, waiting)) {
+        let all_go = |waiting: u64| {
+            if self.by_stage_in_pages {
+                self.all_have_pages(die, waiting)
+            } else {
+                self.all_go(die, waiting)
+            }
+        };
+        if let Some(waiting) = waiting.filter(|&waiting| by_age(waiting) && all_go(waiting)) {
             if self.begin_sent(die, waiting, queue)? {
                 return Ok(());
             }
         }
         self.dispatch(die, queue)?;
         Ok(())
+    }
+
+    /// As [`Kernel::all_go`] where each write fills a page.
+    #[inline(always)]
+    fn all_have_pages(&self, die: u32, waiting: u64) -> bool {
+        debug_assert!(waiting & Ready::MAP_WRITES == 0, "no mapping table is written");
+        let first = die * self.planes_per_die.get();
+        let mut writes = waiting & Ready::WRITES;
+        while writes != 0 {
+            let (plane, stream) = Ready::write_of_bit(writes.trailing_zeros());
+            if !self.space.has_open(first + plane, stream) {
+                return false;
+            }
+            writes &= writes - 1;
+        }
+        true
     }
 
     /// Starts the oldest of the operations of host and GC that wait for planes of an idle die, as bits, if it is a read or a program that needs
@@ -288,10 +311,12 @@ impl Kernel {
                 self.start_oldest_read(die, plane, class, others, queue)?;
                 return Ok(true);
             }
-            Class::HOST_WRITE | GC_WRITE if self.is_straight_by_stage_in_units() => {
-                return self.program_units(die, class, (plane, others), queue);
+            _ if !self.by_stage_in_pages => {
+                let programs = class == Class::HOST_WRITE || class == GC_WRITE;
+                return Ok(programs
+                    && self.is_straight_by_stage_in_units()
+                    && self.program_units(die, class, (plane, others), queue)?);
             }
-            _ if !self.by_stage_in_pages => false,
             GC_WRITE if self.moves_alone(die, plane, others) => self.program_moved_page(die, plane, queue)?,
             Class::HOST_WRITE if (others == 0 || self.pack.window() == 0) && !self.feeds(plane) => {
                 self.program_page_of_host(die, plane, queue)?

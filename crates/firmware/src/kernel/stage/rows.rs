@@ -28,14 +28,9 @@ const PLANE_BIT: u32 = 40;
 const STREAM_BIT: u32 = 48;
 
 impl First {
-    /// The first operation of a queue.
-    fn of(queue: &Queue, at: usize) -> Self {
-        let Queue { class, plane, stream, fifo, .. } = queue;
-        let rest = at as u64
-            | (class.index() as u64) << CLASS_BIT
-            | u64::from(*plane) << PLANE_BIT
-            | (*stream as u64) << STREAM_BIT;
-        Self { number: fifo.number(), rest }
+    /// What is said of a queue beside its number.
+    pub(super) fn rest(at: usize, class: Class, plane: u8, stream: Stream) -> u64 {
+        at as u64 | (class.index() as u64) << CLASS_BIT | u64::from(plane) << PLANE_BIT | (stream as u64) << STREAM_BIT
     }
 
     /// Its queue; [`NONE`] if there is none.
@@ -194,11 +189,11 @@ impl Stage {
     pub fn fill(&mut self, at: usize) {
         let queue = &mut self.queues[at];
         queue.is_listed = true;
-        let Queue { class, awaits: die, .. } = *queue;
+        let Queue { class, fifo, rest, awaits: die, .. } = *queue;
         if die == NONE {
             return self.roaming.push(at as u32);
         }
-        let first = First::of(queue, at);
+        let first = First { number: fifo.number(), rest };
         self.loads[die as usize].rows[class.task().index()].add(first);
         self.bound_count += 1;
         self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
