@@ -131,8 +131,11 @@ impl Kernel {
     /// a block is open for it.
     #[inline(always)]
     fn has_page(&self, first: First, die: u32) -> bool {
-        let Some(plane) = first.plane() else { return false };
-        !first.class().is_write() || self.space.has_open(die * self.planes_per_die.get() + plane, first.stream())
+        if !first.waits_for_plane() {
+            return false;
+        }
+        !first.class().is_write()
+            || self.space.has_open(die * self.planes_per_die.get() + first.plane(), first.stream())
     }
 
     /// Sends what the policy chooses of host and GC, while these may go to dies that may have room. What was found for one stays, unless the
@@ -252,16 +255,13 @@ impl Kernel {
     /// The same where no block is open for it, several units may fill a page, or it waits for no plane.
     #[inline(never)]
     fn goes_otherwise(&mut self, stage: &Stage, first: First, die: u32) -> bool {
-        let (at, class) = (first.at(), first.class());
-        match first.plane() {
-            Some(plane) if self.by_stage_in_pages => {
-                let plane = die * self.planes_per_die.get() + plane;
-                let opens = self.space.has_room(&self.blocks, plane, stream_of(class));
-                self.stalled |= !opens;
-                opens
-            }
-            _ => self.goes_elsewhere(stage, stage.queue(at as usize), die),
+        if !self.by_stage_in_pages || !first.waits_for_plane() {
+            return self.goes_elsewhere(stage, stage.queue(first.at() as usize), die);
         }
+        let plane = die * self.planes_per_die.get() + first.plane();
+        let opens = self.space.has_room(&self.blocks, plane, first.stream());
+        self.stalled |= !opens;
+        opens
     }
 
     /// The same where several units may fill a page, or it waits for no plane.
@@ -286,7 +286,7 @@ impl Kernel {
     /// As [`Kernel::send`] where all that waits in the stage waits for a die.
     #[inline(always)]
     fn send_lead(&mut self, stage: &mut Stage, first: First, die: u32) {
-        if self.by_stage_in_pages && first.plane().is_some() {
+        if self.by_stage_in_pages && first.waits_for_plane() {
             let slot = stage.send_first(first, die, &self.slab);
             self.goes_to_die(slot, first, die);
         } else if self.by_stage_in_planes {
@@ -328,7 +328,7 @@ impl Kernel {
     /// An operation that left the stage waits for its plane.
     #[inline(always)]
     fn goes_to_die(&mut self, slot: u32, first: First, die: u32) {
-        let (class, plane) = (first.class(), first.plane().unwrap_or_default());
+        let (class, plane) = (first.class(), first.plane());
         self.sequence += 1;
         self.slab.get_mut(slot).sequence = self.sequence;
         let index = (die * self.planes_per_die.get() + plane) as usize * CLASSES + class.index();

@@ -15,7 +15,7 @@ use crate::ops::{Fifo, Slab, NONE};
 use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
 use crate::task::{ByTask, Class, Task, Tasks, CLASSES, TASKS};
-use rows::{Dies, ANY_PLANE};
+use rows::Dies;
 use wordline_base::{Divisor, Time};
 use wordline_flash::Geometry;
 
@@ -119,8 +119,8 @@ impl Stage {
                 Constraint::Any | Constraint::Channel(_) => NONE,
             };
             let plane = match place {
-                Constraint::Plane(plane) => (plane % geometry.planes_per_die) as u8,
-                _ => ANY_PLANE,
+                Constraint::Plane(plane) => Some(plane % geometry.planes_per_die),
+                _ => None,
             };
             (0..CLASSES as u8).map(Class::numbered).map(move |class| {
                 let awaits = if holds >> class.index() & 1 == 1 { die } else { NONE };
@@ -255,25 +255,28 @@ impl Stage {
             self.tags.is_none() && self.units_per_program.get() == 1,
             "it counts as one that waits at its die"
         );
-        let (at, class) = (first.at(), first.class());
-        let (task, queue) = (class.task(), &mut self.queues[at as usize]);
-        let slot = queue.fifo.pop(slab).expect("it waits there");
-        let next = queue.fifo.oldest(slab);
+        let (at, class) = (first.at() as usize, first.class());
+        let (task, word, bit) = (class.task(), die as usize / 64, 1 << (die % 64));
         self.count_leaving(task, 1);
-        let load = &mut self.loads[die as usize];
+        let (queue, load) = (&mut self.queues[at], &mut self.loads[die as usize]);
         load.waiting[class.index()] += 1;
         load.all += 1;
         load.held = load.all;
         if load.held == self.depth {
             load.open = false;
-            self.dies[die as usize / 64].open &= !(1 << (die % 64));
+            self.dies[word].open &= !bit;
         }
         self.outstanding[task.index()] += 1;
+        let slot = queue.fifo.pop(slab).expect("it waits there");
+        let (row, next) = (&mut load.rows[task.index()], queue.fifo.oldest(slab));
         if next == u64::MAX {
-            self.queues[at as usize].is_listed = false;
-            self.leave_row(at as usize, task, die);
+            queue.is_listed = false;
+            self.bound_count -= 1;
+            if row.remove(at) {
+                self.dies[word].awaited[task.index()] &= !bit;
+            }
         } else {
-            self.loads[die as usize].rows[task.index()].renumber(at as usize, next);
+            row.renumber(at, next);
         }
         slot
     }

@@ -12,25 +12,25 @@ pub(in crate::kernel) struct First {
     /// Its number in the order of becoming ready; the highest if there is none.
     pub number: u64,
     /// The rest in one word, which is faster to hand about: the queue, its class, the plane of its die, and the stream of its writes, from the
-    /// lowest bits on.
+    /// lowest bits on; the highest bit is set if it waits for no plane.
     rest: u64,
 }
 
-/// No plane of a die.
-pub(super) const ANY_PLANE: u8 = u8::MAX;
-
 /// No queue.
-pub(in crate::kernel) const NO_FIRST: First =
-    First { number: u64::MAX, rest: NONE as u64 | (ANY_PLANE as u64) << PLANE_BIT };
+pub(in crate::kernel) const NO_FIRST: First = First { number: u64::MAX, rest: NONE as u64 | NO_PLANE };
 
 const CLASS_BIT: u32 = 32;
 const PLANE_BIT: u32 = 40;
 const STREAM_BIT: u32 = 48;
+const NO_PLANE: u64 = 1 << 63;
 
 impl First {
-    /// What is said of a queue beside its number.
-    pub(super) fn rest(at: usize, class: Class, plane: u8, stream: Stream) -> u64 {
-        at as u64 | (class.index() as u64) << CLASS_BIT | u64::from(plane) << PLANE_BIT | (stream as u64) << STREAM_BIT
+    /// What is said of a queue beside its number, with the plane of its die that it waits for, if it is one.
+    pub(super) fn rest(at: usize, class: Class, plane: Option<u32>, stream: Stream) -> u64 {
+        at as u64
+            | (class.index() as u64) << CLASS_BIT
+            | plane.map_or(NO_PLANE, |plane| u64::from(plane) << PLANE_BIT)
+            | (stream as u64) << STREAM_BIT
     }
 
     /// Its queue; [`NONE`] if there is none.
@@ -45,17 +45,23 @@ impl First {
         Class::numbered((self.rest >> CLASS_BIT) as u8)
     }
 
-    /// The plane of its die that they wait for; none if they wait for any.
+    /// True if they wait for a plane.
     #[inline(always)]
-    pub fn plane(self) -> Option<u32> {
-        let plane = (self.rest >> PLANE_BIT) as u8;
-        (plane != ANY_PLANE).then_some(u32::from(plane))
+    pub fn waits_for_plane(self) -> bool {
+        self.rest & NO_PLANE == 0
+    }
+
+    /// The plane of its die that they wait for, if it is one.
+    #[inline(always)]
+    pub fn plane(self) -> u32 {
+        debug_assert!(self.waits_for_plane(), "any plane of its die will do");
+        u32::from((self.rest >> PLANE_BIT) as u8)
     }
 
     /// The stream of its writes.
     #[inline(always)]
     pub fn stream(self) -> Stream {
-        Stream::numbered((self.rest >> STREAM_BIT) as u32)
+        Stream::numbered(u32::from((self.rest >> STREAM_BIT) as u8))
     }
 }
 
@@ -114,13 +120,14 @@ impl Row {
         self.firsts().iter().position(|first| first.at() as usize == at).expect("it was filled")
     }
 
-    /// A queue leaves them.
+    /// A queue leaves them; true if it was the last.
     #[inline(always)]
-    pub(super) fn remove(&mut self, at: usize) {
+    pub(super) fn remove(&mut self, at: usize) -> bool {
         let found = self.position(at);
         self.count -= 1;
         self.places[found] = self.places[self.count];
         self.find_lead();
+        self.count == 0
     }
 
     /// Another operation of a queue is its first.
@@ -215,10 +222,8 @@ impl Stage {
     /// A queue leaves its row.
     #[inline]
     pub(super) fn leave_row(&mut self, at: usize, task: Task, die: u32) {
-        let row = &mut self.loads[die as usize].rows[task.index()];
-        row.remove(at);
         self.bound_count -= 1;
-        if row.count == 0 {
+        if self.loads[die as usize].rows[task.index()].remove(at) {
             self.dies[die as usize / 64].awaited[task.index()] &= !(1 << (die % 64));
         }
     }
