@@ -213,7 +213,7 @@ impl Map {
     }
 
     /// The first valid place in `from..end`.
-    #[inline]
+    #[inline(always)]
     pub fn next_valid(&self, from: Place, end: Place) -> Option<Place> {
         let mut at = from;
         while at < end {

@@ -208,7 +208,7 @@ impl Jobs {
     }
 
     /// A page read of a job was queued.
-    #[inline]
+    #[inline(always)]
     pub fn read_queued(&mut self, slot: u32) {
         let job = &mut self.jobs[slot as usize];
         job.reads += 1;

@@ -226,6 +226,12 @@ impl Fifo {
     /// Appends an operation.
     #[inline]
     pub fn push(&mut self, slab: &mut Slab, op: u32) {
+        self.push_here(slab, op);
+    }
+
+    /// The same where a call would cost as much.
+    #[inline(always)]
+    pub fn push_here(&mut self, slab: &mut Slab, op: u32) {
         let new = slab.get_mut(op);
         new.next = NONE;
         if self.head == NONE {

@@ -213,6 +213,13 @@ impl Space {
         self.plain && self.pace_below == 0 && self.open[plane as usize * STREAMS + stream as usize] != NONE
     }
 
+    /// The same where [`Space::is_plain`].
+    #[inline(always)]
+    pub fn has_open(&self, plane: u32, stream: Stream) -> bool {
+        debug_assert!(self.is_plain(), "something else may decide");
+        self.open[plane as usize * STREAMS + stream as usize] != NONE
+    }
+
     /// The open block of a plane for a stream, and its next page, where [`Space::is_open`] says that there is one.
     #[inline(always)]
     pub fn open_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> Option<(u32, u32)> {

@@ -164,9 +164,14 @@ impl Drive {
         let together = self.kernel.has_stretches() && !state.request.fua;
         let straight = self.kernel.is_straight_in_moves();
         let buffered_straight = straight && self.kernel.buffer().is_used() && !state.request.fua;
-        if straight && !self.kernel.buffer().is_used() && wholes.contains(&unit) {
-            self.kernel.write_straight(self.now, slot, unit..wholes.end);
-            unit = wholes.end;
+        if !self.kernel.buffer().is_used() && wholes.contains(&unit) {
+            if straight {
+                self.kernel.write_straight(self.now, slot, unit..wholes.end);
+                unit = wholes.end;
+            } else if self.kernel.is_straight_by_stage_in_pages() {
+                self.kernel.write_by_stage_in_pages(self.now, slot, unit..wholes.end);
+                unit = wholes.end;
+            }
         }
         while unit < units_end && self.kernel.buffer().has_room() {
             self.kernel.expect_overwrite(unit);

@@ -83,7 +83,11 @@ impl Kernel {
         dispatch.share(&shares.shares());
         let tags = dispatch.tags();
         let deadlines = dispatch.deadlines().map(|limits| Box::new(Deadlines::new(limits)));
-        let stage = dispatch.depth().map(|depth| Box::new(Stage::new(depth, tags, plan.units_per_program, &geometry)));
+        let mut stage =
+            dispatch.depth().map(|depth| Box::new(Stage::new(depth, tags, plan.units_per_program, &geometry)));
+        if let Some(stage) = &mut stage {
+            stage.limit(dispatch.limits());
+        }
         let transactions = dispatch.commits().map(|commits| Box::new(Transactions::new(commits, &geometry)));
         let banks = dispatch.banks().map(|order| Box::new(Banks::new(order, &geometry)));
         let overtakes = tags.is_some() || deadlines.is_some() || banks.is_some();

@@ -2,26 +2,29 @@
 //!
 //! As the look in [`super::send`], with which it shares what is sent; but nothing is asked about writes that may go to several dies.
 
-use super::stage::{Queue, Row, Stage, Ways};
+use super::stage::{First, Queue, Row, Stage, Ways, NO_FIRST};
 use super::{stream_of, Kernel};
 use crate::ops::{Fifo, NONE};
+use crate::policy::dispatch::DispatchPolicy;
 use crate::policy::placement::Constraint;
-use crate::task::{ByTask, Class, Task, Tasks, CLASSES};
+use crate::task::{ByTask, Class, Task, Tasks, CLASSES, TASKS};
 
-/// What tasks could send next: the oldest operation of each, by its number, its queue, and its die.
-#[derive(Clone, Copy, Debug, Default)]
+/// A queue whose oldest operation may go to a die.
+#[derive(Clone, Copy, Debug)]
+struct Bound {
+    first: First,
+    die: u32,
+}
+
+/// Nothing may go.
+const NOWHERE: Bound = Bound { first: NO_FIRST, die: NONE };
+
+/// What tasks could send next: the oldest operation of each.
+#[derive(Clone, Copy, Debug)]
 struct Found {
     tasks: Tasks,
     numbers: ByTask<u64>,
-    of: ByTask<(u32, u32)>,
-}
-
-/// What tasks could send to one die: the oldest operation of each, by its number and its queue.
-#[derive(Clone, Copy, Debug, Default)]
-struct Rivals {
-    tasks: Tasks,
-    numbers: ByTask<u64>,
-    leads: ByTask<u32>,
+    of: ByTask<Bound>,
 }
 
 impl Found {
@@ -31,7 +34,7 @@ impl Found {
     fn forget(&mut self, task: Task, die: u32) -> Tasks {
         let (mut again, mut others) = (Tasks::default().with(task), self.tasks);
         while let Some(other) = others.pop() {
-            if self.of[other.index()].1 == die {
+            if self.of[other.index()].die == die {
                 again = again.with(other);
             }
         }
@@ -40,90 +43,140 @@ impl Found {
     }
 }
 
+/// The task that the policy chooses of host and GC, by the numbers of their oldest operations.
+#[inline(always)]
+fn rival(policy: &mut DispatchPolicy, stage: &Stage, host: u64, gc: u64) -> Option<Task> {
+    let mut numbers = [0; TASKS];
+    (numbers[Task::HOST.index()], numbers[Task::GC.index()]) = (host, gc);
+    policy.next_of(Tasks::BASIC, &numbers, &stage.outstanding)
+}
+
 impl Kernel {
     /// As [`Kernel::run_stage`] where commands go through the stage plane by plane: mostly nothing there waits for a die with room, or one operation
     /// goes to a die that works. True if nothing is left to do then, if there was nothing before.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn look_for_pages(&mut self) -> bool {
         if !self.by_stage_in_pages && self.buffer.has_due() {
             self.list_due();
         }
-        let Some(stage) = &mut self.stage else { return false };
-        if self.now >= self.control_due || !stage.roaming().is_empty() {
+        let Some(stage) = self.stage.as_mut().filter(|stage| stage.roaming().is_empty()) else {
+            self.run_stage();
+            return false;
+        };
+        let Some(ways) = stage.ways().filter(|_| self.now < self.control_due) else { return self.look_for_others() };
+        let Ways { host, gc } = ways;
+        let dies = host | gc;
+        if dies == 0 {
+            stage.settle_bound();
+            return true;
+        }
+        let die = dies.trailing_zeros();
+        let one = self.by_stage_in_pages && dies.is_power_of_two();
+        if !one || !self.send_at_once(die, (host != 0, gc != 0)) {
+            self.send_among(ways);
+        }
+        // Writes may have found no page.
+        self.dirty.is_empty() && !(self.stalled && self.busy == 0)
+    }
+
+    /// The same if other tasks wait, too, dies take several words, or shares of tasks may change.
+    #[inline(never)]
+    fn look_for_others(&mut self) -> bool {
+        if self.now >= self.control_due {
             self.run_stage();
             return false;
         }
-        let ways = stage.ways(self.dispatch.eligible(stage.tasks(), &stage.outstanding));
-        if ways.tasks == Tasks::default() {
-            stage.roams = false;
-            stage.settle();
-            return true;
-        }
-        self.send_pages(ways);
-        // Writes may have found no page.
-        self.dirty.is_empty() && !self.stalled
-    }
-
-    /// Sends what the policy chooses, of tasks whose operations may go to dies that may have room: mostly these wait for one die.
-    #[inline(always)]
-    fn send_pages(&mut self, mut ways: Ways) {
-        let Some(mut stage) = self.stage.take() else { return };
-        while ways.tasks != Tasks::default() {
-            let Some(die) = ways.only_die() else {
-                self.send_bound(&mut stage, ways.tasks);
-                break;
-            };
-            let chosen = match ways.tasks.only() {
-                Some(task) => self.lead_in_row(&stage, task, die).map(|(at, _)| (at, ways.tasks)),
-                None => self.lead_of_rivals(&stage, ways.tasks, die),
-            };
-            let Some((at, tasks)) = chosen else { break };
-            self.send_lead(&mut stage, at as usize, die);
-            if !stage.may_have_room(die) {
-                // No other die had room for what waits.
-                break;
-            }
-            ways = stage.ways(self.dispatch.eligible(tasks.and(stage.tasks()), &stage.outstanding));
-        }
-        stage.roams = false;
-        stage.settle();
+        let Some(mut stage) = self.stage.take() else { return false };
+        let tasks = stage.offered_below(stage.tasks());
+        self.send_bound(&mut stage, tasks);
+        stage.settle_bound();
         self.stage = Some(stage);
+        tasks == Tasks::default() || (self.dirty.is_empty() && !(self.stalled && self.busy == 0))
     }
 
-    /// The queue whose oldest operation the policy chooses, of tasks that wait for a die with room, and those of the tasks that can go.
+    /// Sends the operation to a die with room that the policy chooses, if those of host or GC may go there that have come first, and there
+    /// is room for no other; false if nothing was sent, and if so, nothing has happened yet.
     #[inline(always)]
-    fn lead_of_rivals(&mut self, stage: &Stage, tasks: Tasks, die: u32) -> Option<(u32, Tasks)> {
-        let (mut rivals, mut left) = (Rivals::default(), tasks);
-        while let Some(task) = left.pop() {
-            if let Some(lead) = self.lead_in_row(stage, task, die) {
-                (rivals.leads[task.index()], rivals.numbers[task.index()]) = lead;
-                rivals.tasks = rivals.tasks.with(task);
+    fn send_at_once(&mut self, die: u32, (host, gc): (bool, bool)) -> bool {
+        let Some(stage) = &self.stage else { return false };
+        if !stage.has_one_place(die) {
+            return false;
+        }
+        let first = if host & gc {
+            self.first_of_rivals(die)
+        } else {
+            let lead = stage.row_at(if host { Task::HOST } else { Task::GC }, die).lead;
+            self.has_page(lead, die).then_some(lead)
+        };
+        let (Some(first), Some(stage)) = (first, &mut self.stage) else { return false };
+        let slot = stage.send_first(first, die, &self.slab);
+        stage.settle_bound();
+        self.goes_to_die(slot, first, die);
+        true
+    }
+
+    /// The one of the first operations of host and GC for a die that the policy chooses; none if one of them cannot go.
+    #[inline(always)]
+    fn first_of_rivals(&mut self, die: u32) -> Option<First> {
+        let stage = self.stage.as_ref()?;
+        let [host, gc] = [Task::HOST, Task::GC].map(|task| stage.row_at(task, die).lead);
+        if !self.has_page(host, die) || !self.has_page(gc, die) {
+            return None;
+        }
+        let chosen = rival(&mut self.dispatch, stage, host.number, gc.number)?;
+        Some(if chosen == Task::HOST { host } else { gc })
+    }
+
+    /// True if the oldest operation of a queue waits for a plane and may go to its die, where each write fills a page: mostly it needs none, or
+    /// a block is open for it.
+    #[inline(always)]
+    fn has_page(&self, first: First, die: u32) -> bool {
+        if !first.waits_for_plane() {
+            return false;
+        }
+        !first.class().is_write()
+            || self.space.has_open(die * self.planes_per_die.get() + first.plane(), first.stream())
+    }
+
+    /// Sends what the policy chooses of host and GC, while these may go to dies that may have room. What was found for one stays, unless the
+    /// other goes to the same die.
+    #[inline(never)]
+    fn send_among(&mut self, ways: Ways) {
+        let Some(mut stage) = self.stage.take() else { return };
+        let mut host = self.oldest_at(&stage, Task::HOST, ways.host);
+        let mut gc = self.oldest_at(&stage, Task::GC, ways.gc);
+        loop {
+            let chosen = match (host.die != NONE, gc.die != NONE) {
+                (false, false) => None,
+                (true, false) => Some(Task::HOST),
+                (false, true) => Some(Task::GC),
+                (true, true) => rival(&mut self.dispatch, &stage, host.first.number, gc.first.number),
+            };
+            let Some(task) = chosen else { break };
+            let Bound { first, die } = if task == Task::HOST { host } else { gc };
+            self.send_lead(&mut stage, first, die);
+            let Some(ways) = stage.ways() else { break };
+            if task == Task::HOST || host.die == die {
+                host = self.oldest_at(&stage, Task::HOST, ways.host);
+            }
+            if task == Task::GC || gc.die == die {
+                gc = self.oldest_at(&stage, Task::GC, ways.gc);
             }
         }
-        let Rivals { tasks, numbers, leads } = rivals;
-        let chosen = match tasks.only() {
-            None if tasks != Tasks::default() => self.dispatch.next_of(tasks, &numbers, &stage.outstanding),
-            only => only,
-        };
-        chosen.map(|task| (leads[task.index()], tasks))
-    }
-
-    /// The queue with the oldest operation of a task that waits for a die with room and can go, and its number: mostly the first of all can.
-    #[inline(always)]
-    fn lead_in_row(&mut self, stage: &Stage, task: Task, die: u32) -> Option<(u32, u64)> {
-        let row = stage.row_at(task, die);
-        if self.goes_from(stage, stage.queue(row.lead as usize), die) {
-            return Some((row.lead, row.oldest));
-        }
-        self.oldest_in_row(stage, row, die, u64::MAX)
+        stage.settle_bound();
+        self.stage = Some(stage);
     }
 
     /// As [`Kernel::send_oldest`] where no queue may send to several dies, and operations of some tasks may go if their die has room.
     pub(super) fn send_bound(&mut self, stage: &mut Stage, mut tasks: Tasks) {
-        let mut found = Found::default();
+        let mut found = Found { tasks: Tasks::default(), numbers: [0; TASKS], of: [NOWHERE; TASKS] };
         loop {
             while let Some(task) = tasks.pop() {
-                self.find_bound(stage, task, &mut found);
+                let bound = self.find_bound(stage, task);
+                if bound.die != NONE {
+                    found.tasks = found.tasks.with(task);
+                    (found.numbers[task.index()], found.of[task.index()]) = (bound.first.number, bound);
+                }
             }
             let mut others = found.tasks;
             let Some(mut task) = others.pop() else { return };
@@ -132,58 +185,59 @@ impl Kernel {
                 let Some(chosen) = chosen else { return };
                 task = chosen;
             }
-            let (at, die) = found.of[task.index()];
-            if self.by_stage_in_planes {
-                self.send_lead(stage, at as usize, die);
-            } else {
-                self.send(stage, at as usize, die);
-            }
+            let Bound { first, die } = found.of[task.index()];
+            self.send_lead(stage, first, die);
             let again =
                 if others == Tasks::default() { std::mem::take(&mut found.tasks) } else { found.forget(task, die) };
-            let offered = stage.offered(again.and(stage.tasks()));
-            if offered.or(found.tasks) == Tasks::default() {
+            tasks = stage.offered_below(again.and(stage.tasks()));
+            if tasks.or(found.tasks) == Tasks::default() {
                 return;
             }
-            tasks = self.dispatch.eligible(offered, &stage.outstanding);
         }
     }
 
     /// Finds the queue with the oldest operation of a task that waits for a die with room, and that die: as [`Kernel::head`] tells of each
     /// queue.
-    #[inline(never)]
-    fn find_bound(&mut self, stage: &Stage, task: Task, found: &mut Found) {
-        let (mut best, mut before) = ((NONE, NONE), u64::MAX);
-        for (word, mut open) in (0..).zip(stage.open_for(task)) {
-            while open != 0 {
-                let die = word * 64 + open.trailing_zeros();
-                open &= open - 1;
-                let row = stage.row_at(task, die);
-                if row.oldest >= before {
-                    continue;
-                }
-                if self.goes_from(stage, stage.queue(row.lead as usize), die) {
-                    (best, before) = ((row.lead, die), row.oldest);
-                } else if let Some((at, first)) = self.oldest_in_row(stage, row, die, before) {
-                    (best, before) = ((at, die), first);
-                }
-            }
+    #[inline]
+    fn find_bound(&mut self, stage: &Stage, task: Task) -> Bound {
+        let mut best = NOWHERE;
+        for (word, dies) in stage.open_for(task).enumerate() {
+            best = self.older_at(stage, task, (word as u32 * 64, dies), best);
         }
-        if before != u64::MAX {
-            found.tasks = found.tasks.with(task);
-            (found.numbers[task.index()], found.of[task.index()]) = (before, best);
-        }
+        best
     }
 
-    /// The same among the queues of one die, with the number of that operation, if it came before another: where the first of all cannot go.
+    /// The same where all dies have a bit in a word.
+    #[inline(always)]
+    fn oldest_at(&mut self, stage: &Stage, task: Task, dies: u64) -> Bound {
+        self.older_at(stage, task, (0, dies), NOWHERE)
+    }
+
+    /// The same among some dies, a bit each, the first with a number given, if one came before the best so far.
+    #[inline(always)]
+    fn older_at(&mut self, stage: &Stage, task: Task, (first, mut dies): (u32, u64), mut best: Bound) -> Bound {
+        while dies != 0 {
+            let die = first + dies.trailing_zeros();
+            dies &= dies - 1;
+            let row = stage.row_at(task, die);
+            if row.lead.number >= best.first.number {
+                continue;
+            }
+            if self.goes_from(stage, row.lead, die) {
+                best = Bound { first: row.lead, die };
+            } else if row.firsts().len() > 1 {
+                best = self.older_in_row(stage, row, die, best);
+            }
+        }
+        best
+    }
+
+    /// The same among the queues of one die where the first of all cannot go.
     #[inline(never)]
-    fn oldest_in_row(&mut self, stage: &Stage, row: &Row, die: u32, mut before: u64) -> Option<(u32, u64)> {
-        let mut best = None;
-        for at in row.queues().filter(|&at| at != row.lead) {
-            let queue = stage.queue(at as usize);
-            let number = queue.fifo.oldest(&self.slab);
-            if number < before && self.goes_from(stage, queue, die) {
-                before = number;
-                best = Some((at, before));
+    fn older_in_row(&mut self, stage: &Stage, row: &Row, die: u32, mut best: Bound) -> Bound {
+        for &first in row.firsts().iter().filter(|first| first.at() != row.lead.at()) {
+            if first.number < best.first.number && self.goes_from(stage, first, die) {
+                best = Bound { first, die };
             }
         }
         best
@@ -191,7 +245,28 @@ impl Kernel {
 
     /// True if the oldest operation of a queue may go to its die: mostly it needs no page, or a block is open for it.
     #[inline(always)]
-    fn goes_from(&mut self, stage: &Stage, queue: &Queue, die: u32) -> bool {
+    fn goes_from(&mut self, stage: &Stage, first: First, die: u32) -> bool {
+        if self.by_stage_in_pages && self.has_page(first, die) {
+            return true;
+        }
+        self.goes_otherwise(stage, first, die)
+    }
+
+    /// The same where no block is open for it, several units may fill a page, or it waits for no plane.
+    #[inline(never)]
+    fn goes_otherwise(&mut self, stage: &Stage, first: First, die: u32) -> bool {
+        if !self.by_stage_in_pages || !first.waits_for_plane() {
+            return self.goes_elsewhere(stage, stage.queue(first.at() as usize), die);
+        }
+        let plane = die * self.planes_per_die.get() + first.plane();
+        let opens = self.space.has_room(&self.blocks, plane, first.stream());
+        self.stalled |= !opens;
+        opens
+    }
+
+    /// The same where several units may fill a page, or it waits for no plane.
+    #[inline]
+    fn goes_elsewhere(&mut self, stage: &Stage, queue: &Queue, die: u32) -> bool {
         let Constraint::Plane(plane) = queue.place else {
             return self.head(stage, queue).is_some_and(|head| head.die.is_some());
         };
@@ -208,13 +283,16 @@ impl Kernel {
         fifo.len >= self.plan.units_per_program && self.space.is_open(plane, stream_of(class))
     }
 
-    /// As [`Kernel::send`] where all that waits in the stage waits for planes.
+    /// As [`Kernel::send`] where all that waits in the stage waits for a die.
     #[inline(always)]
-    fn send_lead(&mut self, stage: &mut Stage, at: usize, die: u32) {
-        if self.by_stage_in_pages {
-            self.send_page(stage, at, die);
+    fn send_lead(&mut self, stage: &mut Stage, first: First, die: u32) {
+        if self.by_stage_in_pages && first.waits_for_plane() {
+            let slot = stage.send_first(first, die, &self.slab);
+            self.goes_to_die(slot, first, die);
+        } else if self.by_stage_in_planes {
+            self.send_units(stage, first.at() as usize, die);
         } else {
-            self.send_units(stage, at, die);
+            self.send(stage, first.at() as usize, die);
         }
     }
 
@@ -247,18 +325,18 @@ impl Kernel {
         stage.send_together(at, die, sent, next);
     }
 
-    /// As [`Kernel::send`] where a page has one unit.
+    /// An operation that left the stage waits for its plane.
     #[inline(always)]
-    fn send_page(&mut self, stage: &mut Stage, at: usize, die: u32) {
-        let queue = stage.queue_mut(at);
-        let (class, Constraint::Plane(plane)) = (queue.class, queue.place) else { return self.send(stage, at, die) };
-        let slot = queue.fifo.pop(&self.slab).expect("it waits there");
-        let next = queue.fifo.oldest(&self.slab);
-        stage.send_first(at, next);
+    fn goes_to_die(&mut self, slot: u32, first: First, die: u32) {
+        let (class, plane) = (first.class(), first.plane());
         self.sequence += 1;
         self.slab.get_mut(slot).sequence = self.sequence;
-        self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
-        self.dies[die as usize].waiting.set(class, plane - die * self.planes_per_die.get());
-        self.mark(die);
+        let index = (die * self.planes_per_die.get() + plane) as usize * CLASSES + class.index();
+        self.queues[index].push_here(&mut self.slab, slot);
+        let state = &mut self.dies[die as usize];
+        state.waiting.set(class, plane);
+        if !state.busy {
+            self.mark(die);
+        }
     }
 }

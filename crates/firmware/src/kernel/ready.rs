@@ -1,5 +1,6 @@
 //! Operations that wait for a die, as bits: one for each class and plane.
 
+use crate::space::Stream;
 use crate::task::{Class, Task, CLASSES};
 use wordline_flash::MAX_PLANES;
 
@@ -121,6 +122,12 @@ impl Ready {
     #[inline]
     pub fn of_bit(bit: u32) -> (Class, u32) {
         (Class::numbered((bit / PLANES as u32) as u8), bit % PLANES as u32)
+    }
+
+    /// The plane and the stream of a bit of writes of host and GC that are not of the mapping table.
+    #[inline(always)]
+    pub fn write_of_bit(bit: u32) -> (u32, Stream) {
+        (bit % PLANES as u32, Stream::numbered(bit / (u64::BITS / 2)))
     }
 
     /// The queue of a bit of host and GC, among those of its die.

@@ -158,7 +158,7 @@ impl Kernel {
         self.mapping.restore(saved.mapping)?;
         self.dispatch.restore(saved.dispatch)?;
         self.shares.restore(saved.shares)?;
-        self.dispatch.share(&self.shares.shares());
+        self.take_shares();
         if let Some(interval) = self.shares.interval() {
             // Steps at rest are taken when operations come again.
             if saved.control_due > now + interval || !saved.control_due.is_multiple_of(interval) {

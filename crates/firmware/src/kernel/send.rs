@@ -159,15 +159,15 @@ impl Kernel {
         if self.straight_by_stage && self.buffer.has_due() {
             self.list_due();
         }
-        let Some(mut stage) = self.stage.take() else { return };
-        if self.now >= self.control_due {
+        if self.stage.is_some() && self.now >= self.control_due {
             self.control_shares();
         }
+        let Some(mut stage) = self.stage.take() else { return };
         let mut listed = self.listed.take().unwrap_or_default();
         match self.dispatch.sees() {
             _ if stage.tags.is_some() => self.send_tags(&mut stage, &mut listed.queues),
             Sight::Oldest if self.straight_by_stage && stage.roaming().is_empty() => {
-                let tasks = self.dispatch.eligible(stage.offered(stage.tasks()), &stage.outstanding);
+                let tasks = stage.below(stage.offered(stage.tasks()));
                 self.send_bound(&mut stage, tasks);
             }
             Sight::Oldest => self.send_oldest(&mut stage, &mut listed),
@@ -200,7 +200,7 @@ impl Kernel {
             listed.clear();
             match sight {
                 Sight::All => stage.list_all(&mut listed.queues),
-                _ => stage.list(self.dispatch.eligible(stage.tasks(), &stage.outstanding), &mut listed.queues),
+                _ => stage.list(stage.below(stage.tasks()), &mut listed.queues),
             }
             let Listed { queues, heads, .. } = listed;
             queues.retain(|&at| {
@@ -226,7 +226,7 @@ impl Kernel {
         listed.clear();
         let mut again = Tasks::ALL;
         loop {
-            let mut tasks = self.dispatch.eligible(again.and(stage.tasks()), &stage.outstanding);
+            let mut tasks = stage.below(again.and(stage.tasks()));
             while let Some(task) = tasks.pop() {
                 if let Some((head, at)) = self.find_oldest(stage, task) {
                     listed.heads.push(head);

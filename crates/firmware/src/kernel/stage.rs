@@ -8,13 +8,13 @@
 
 mod rows;
 
-pub(super) use rows::{Row, Ways};
+pub(super) use rows::{First, Row, Ways, NO_FIRST};
 
 use super::tags::TagQueue;
-use crate::ops::{Fifo, NONE};
+use crate::ops::{Fifo, Slab, NONE};
 use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
-use crate::task::{Class, Task, Tasks, CLASSES, TASKS};
+use crate::task::{ByTask, Class, Task, Tasks, CLASSES, TASKS};
 use rows::Dies;
 use wordline_base::{Divisor, Time};
 use wordline_flash::Geometry;
@@ -29,14 +29,14 @@ pub(super) struct Queue {
     die: u32,
     /// The die at whose room its operations wait; [`NONE`] if it is none.
     awaits: u32,
-    /// The row of its task and that die; [`NONE`] if it is none.
-    row: u32,
+    /// What is said of it in its row.
+    rest: u64,
     /// True if it is among those that are looked at: it is not empty, and its writes do not just wait for others to fill their page.
     pub is_listed: bool,
 }
 
 /// Operations at a die.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Load {
     /// Waiting there: reads and erases, and units of writes, by class.
     waiting: [u32; CLASSES],
@@ -48,6 +48,8 @@ struct Load {
     partial: u32,
     /// True if the die may have room.
     open: bool,
+    /// By task, queues that are listed whose operations wait for it.
+    rows: ByTask<Row>,
 }
 
 /// What may go from the stage.
@@ -74,15 +76,15 @@ pub(super) struct Stage {
     roaming: Vec<u32>,
     /// True if operations of such a queue may go as soon as a die has room.
     pub roams: bool,
-    /// The others that are listed, by task, then die.
-    bound: Vec<Row>,
-    /// How many these are.
+    /// How many others are listed.
     bound_count: u32,
     loads: Vec<Load>,
     /// Dies that may have room, and those that operations wait for.
     dies: Vec<Dies>,
     /// By task, operations at all dies.
-    pub outstanding: [u32; TASKS],
+    pub outstanding: ByTask<u32>,
+    /// By task, how many there may be at most.
+    limits: ByTask<u32>,
     /// Operations in the stage, by task.
     pub waiting: [u32; TASKS],
     /// The tasks that have some.
@@ -110,18 +112,26 @@ impl Stage {
             Some(TagRules { in_order: true, .. }) => 1 << Class::HOST_READ.index() | 1 << Class::HOST_WRITE.index(),
             Some(_) => 1 << Class::HOST_READ.index(),
         };
-        let queues = places.flat_map(|place| {
+        let queues = places.enumerate().flat_map(|(at, place)| {
             let die = match place {
                 Constraint::Die(die) => die,
                 Constraint::Plane(plane) => plane / geometry.planes_per_die,
                 Constraint::Any | Constraint::Channel(_) => NONE,
             };
+            let plane = match place {
+                Constraint::Plane(plane) => Some(plane % geometry.planes_per_die),
+                _ => None,
+            };
             (0..CLASSES as u8).map(Class::numbered).map(move |class| {
                 let awaits = if holds >> class.index() & 1 == 1 { die } else { NONE };
-                let row = if awaits == NONE { NONE } else { class.task().index() as u32 * dies + awaits };
-                Queue { class, place, fifo: Fifo::default(), die, awaits, row, is_listed: false }
+                let queue = at * CLASSES + class.index();
+                let rest = First::rest(queue, class, plane, super::stream_of(class));
+                Queue { class, place, fifo: Fifo::default(), die, awaits, rest, is_listed: false }
             })
         });
+        // Of each class, one of the die and one of each plane.
+        let most = CLASSES / TASKS * (geometry.planes_per_die as usize + 1);
+        let load = Load { open: true, rows: std::array::from_fn(|_| Row::new(most)), ..Load::default() };
         Self {
             depth,
             holds,
@@ -132,10 +142,10 @@ impl Stage {
             roaming: Vec::new(),
             roams: false,
             bound_count: 0,
-            bound: vec![Row::default(); TASKS * dies as usize],
-            loads: vec![Load { open: true, ..Load::default() }; dies as usize],
+            loads: vec![load; dies as usize],
             dies: vec![Dies { open: u64::MAX, awaited: [0; TASKS] }; dies.div_ceil(64) as usize],
             outstanding: [0; TASKS],
+            limits: [u32::MAX; TASKS],
             waiting: [0; TASKS],
             tasks: Tasks::default(),
             dirty: false,
@@ -143,6 +153,23 @@ impl Stage {
             starting: 0,
             balance: 0,
         }
+    }
+
+    /// The dispatch policy limits from now on what tasks may have outstanding, or does not.
+    pub fn limit(&mut self, limits: Option<ByTask<u32>>) {
+        self.limits = limits.unwrap_or([u32::MAX; TASKS]);
+    }
+
+    /// True if a task may have another operation outstanding.
+    #[inline(always)]
+    pub fn lets(&self, task: Task) -> bool {
+        self.outstanding[task.index()] < self.limits[task.index()]
+    }
+
+    /// Of some tasks those that may have another operation outstanding.
+    #[inline(always)]
+    pub fn below(&self, tasks: Tasks) -> Tasks {
+        tasks.and(Tasks::that(|task| self.outstanding[task] < self.limits[task]))
     }
 
     /// The queue for a class and a place.
@@ -188,12 +215,14 @@ impl Stage {
         }
     }
 
-    /// An operation has come to a queue of a die, behind the others that wait there, if any; so a look may find it.
-    #[inline]
-    pub fn come(&mut self, at: usize) {
-        let Queue { class, die, is_listed, .. } = self.queues[at];
+    /// An operation comes to a queue, behind the others that wait there, if any; so a look may find it.
+    #[inline(always)]
+    pub fn push(&mut self, slab: &mut Slab, slot: u32, at: usize) {
         debug_assert!(self.tags.is_none(), "a device queue counts what waits, and has other rooms");
+        let queue = &mut self.queues[at];
+        let Queue { class, die, is_listed, .. } = *queue;
         debug_assert!(self.units_per_program.get() == 1 || !class.is_write(), "it may lack company");
+        queue.fifo.push_here(slab, slot);
         self.waiting[class.task().index()] += 1;
         self.tasks = self.tasks.with(class.task());
         if !is_listed {
@@ -203,7 +232,7 @@ impl Stage {
         self.dirty |= die == NONE || self.loads[die as usize].held < self.depth;
     }
 
-    /// The same of so many units that moved together; they may be `lonely`: wait for others to fill their page.
+    /// So many units have come together that moved; they may be `lonely`: wait for others to fill their page.
     #[inline]
     pub fn come_together(&mut self, at: usize, count: u32, lonely: bool) {
         debug_assert!(self.tags.is_none(), "a device queue counts what waits, and has other rooms");
@@ -219,26 +248,47 @@ impl Stage {
         self.wake(at);
     }
 
-    /// The first operation of a queue, which fills a page alone, is sent to its die; the next has the number given, the highest if there is
-    /// none.
+    /// The first operation of a queue, which fills a page alone, is sent to its die: gives it. The look that sends it settles the stage.
     #[inline(always)]
-    pub fn send_first(&mut self, at: usize, next: u64) {
+    pub fn send_first(&mut self, first: First, die: u32, slab: &Slab) -> u32 {
         debug_assert!(
             self.tags.is_none() && self.units_per_program.get() == 1,
             "it counts as one that waits at its die"
         );
-        let die = self.queues[at].die;
-        let class = self.leave_queue(at, die, 1, next);
-        let load = &mut self.loads[die as usize];
+        let (at, class) = (first.at() as usize, first.class());
+        let (task, word, bit) = (class.task(), die as usize / 64, 1 << (die % 64));
+        self.count_leaving(task, 1);
+        let (queue, load) = (&mut self.queues[at], &mut self.loads[die as usize]);
         load.waiting[class.index()] += 1;
         load.all += 1;
         load.held = load.all;
         if load.held == self.depth {
             load.open = false;
-            self.dies[die as usize / 64].open &= !(1 << (die % 64));
+            self.dies[word].open &= !bit;
         }
-        self.outstanding[class.task().index()] += 1;
-        self.balance += 1;
+        self.outstanding[task.index()] += 1;
+        let slot = queue.fifo.pop(slab).expect("it waits there");
+        let (row, next) = (&mut load.rows[task.index()], queue.fifo.oldest(slab));
+        if next == u64::MAX {
+            queue.is_listed = false;
+            self.bound_count -= 1;
+            if row.remove(at) {
+                self.dies[word].awaited[task.index()] &= !bit;
+            }
+        } else {
+            row.renumber(at, next);
+        }
+        slot
+    }
+
+    /// So many operations of a task leave the stage.
+    #[inline(always)]
+    fn count_leaving(&mut self, task: Task, count: u32) {
+        let waiting = &mut self.waiting[task.index()];
+        *waiting = waiting.checked_sub(count).expect("an operation leaves a stage that it is in");
+        if *waiting == 0 {
+            self.tasks = self.tasks.without(task);
+        }
     }
 
     /// So many first operations of a queue are sent to their die, units of a page or one other; the next has the number given, the highest if
@@ -254,18 +304,13 @@ impl Stage {
     #[inline(always)]
     fn leave_queue(&mut self, at: usize, die: u32, count: u32, next: u64) -> Class {
         let queue = &mut self.queues[at];
-        let (class, row, leads) = (queue.class, queue.row as usize, next != u64::MAX);
-        let task = class.task();
+        let (class, leads) = (queue.class, next != u64::MAX);
         queue.is_listed = leads;
-        let waiting = &mut self.waiting[task.index()];
-        *waiting = waiting.checked_sub(count).expect("an operation leaves a stage that it is in");
-        if *waiting == 0 {
-            self.tasks = self.tasks.without(task);
-        }
+        self.count_leaving(class.task(), count);
         if leads {
-            self.bound[row].renumber(at, next);
+            self.loads[die as usize].rows[class.task().index()].renumber(at, next);
         } else {
-            self.leave_row(at, row, task, die);
+            self.leave_row(at, class.task(), die);
         }
         class
     }
@@ -386,6 +431,13 @@ impl Stage {
         (self.dirty, self.came, self.balance) = (false, false, 0);
     }
 
+    /// The same where no queue of writes may send to several dies.
+    #[inline(always)]
+    pub fn settle_bound(&mut self) {
+        self.roams = false;
+        self.settle();
+    }
+
     /// The same, when a command with one page is about to start that has not been counted as waiting.
     #[inline]
     pub fn settle_before_start(&mut self) {
@@ -426,6 +478,12 @@ impl Stage {
     pub fn has_room(&self, die: u32, class: Class) -> bool {
         let load = &self.loads[die as usize];
         load.held < self.depth || (class.is_write() && self.lacking(die, class) > 0) || !self.holds(class)
+    }
+
+    /// True if a die of a drive whose writes each fill a page has room for one operation.
+    #[inline(always)]
+    pub fn has_one_place(&self, die: u32) -> bool {
+        self.loads[die as usize].all + 1 == self.depth
     }
 
     /// True if a die has room for another program, whatever waits there for company.

@@ -92,7 +92,7 @@ impl Kernel {
     pub(super) fn has_clear_way(&self) -> bool {
         let waits_beside = |stage: &Stage| {
             stage.is_due()
-                || (!stage.has_nothing() && self.dispatch.sees() == Sight::All)
+                || (!self.by_stage_in_planes && !stage.has_nothing() && self.dispatch.sees() == Sight::All)
                 || self.now >= self.control_due
         };
         self.is_calm() && self.stage.as_ref().is_some_and(|stage| !waits_beside(stage))
@@ -130,7 +130,14 @@ impl Kernel {
         self.slab.get_mut(slot).ready = self.now;
         let Some(stage) = &mut self.stage else { return Ok(Gone::AmongOthers) };
         let only = Staged { class, sequence, die: Some(die) };
-        if !stage.has_room(die, class) || !self.dispatch.wants(&only, &stage.outstanding, &self.nominal) {
+        let goes = stage.has_room(die, class)
+            && if self.by_stage_in_planes {
+                // Nothing else beside it may go, and its policy sees no more.
+                stage.lets(class.task())
+            } else {
+                self.dispatch.wants(&only, &stage.outstanding, &self.nominal)
+            };
+        if !goes {
             self.put_on_stage(slot, class, Constraint::Plane(plane), false);
             return Ok(Gone::AmongOthers);
         }
@@ -241,19 +248,34 @@ impl Kernel {
     }
 
     /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads, a program of the host, or one
-    /// of those of [`Kernel::end_page_by_stage`] or [`Kernel::end_units_by_stage`]; false if it has to take the general path, and nothing has
+    /// of those of [`Kernel::end_pages_by_stage`] or [`Kernel::end_units_by_stage`]; false if it has to take the general path, and nothing has
     /// happened yet.
     ///
     /// # Errors
     /// When a rule is broken.
     #[inline(never)]
     pub(super) fn end_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let state = &mut self.dies[die as usize];
-        if state.class == Class::HOST_WRITE && !state.mixed {
-            self.end_program_by_stage(die, queue)?;
+        if self.by_stage_in_pages && self.end_pages_by_stage(die) {
+            self.go_on_at(die, queue)?;
             return Ok(true);
         }
-        if self.by_stage_in_pages && state.count == 1 && self.end_page_by_stage(die, queue)? {
+        self.end_others_by_stage(die, queue)
+    }
+
+    /// The same of commands that do not go page by page.
+    #[inline(never)]
+    fn end_others_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let state = &mut self.dies[die as usize];
+        if state.class == Class::HOST_WRITE && !state.mixed {
+            self.end_program_by_stage(die);
+            if self.by_stage_in_planes {
+                self.go_on_after(die, queue)?;
+                return Ok(true);
+            }
+            if !self.has_nothing_sent(die) {
+                self.mark(die);
+            }
+            self.pump_by_stage(queue)?;
             return Ok(true);
         }
         let class = self.dies[die as usize].class;
@@ -291,7 +313,7 @@ impl Kernel {
             self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
         }
         if self.by_stage_in_planes {
-            self.go_on_at(die, queue)?;
+            self.go_on_after(die, queue)?;
             return Ok(true);
         }
         let next = if self.is_calm() { self.next_by_stage(die, queue)? } else { Next::General };
@@ -367,9 +389,8 @@ impl Kernel {
             return false;
         }
         let sees_oldest = stage.tags.is_none() && self.dispatch.sees() == Sight::Oldest;
-        let rests = !stage.may_gain()
-            || stage.has_no_way()
-            || (sees_oldest && !stage.offers(self.dispatch.eligible(stage.tasks(), &stage.outstanding)));
+        let rests =
+            !stage.may_gain() || stage.has_no_way() || (sees_oldest && !stage.offers(stage.below(stage.tasks())));
         if rests {
             // What came to those that cannot go now is looked at when they can.
             stage.roams = (stage.roams | stage.dirty) && !stage.roaming().is_empty();

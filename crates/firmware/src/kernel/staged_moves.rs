@@ -13,7 +13,7 @@ use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::dispatch::Sight;
 use crate::policy::placement::Constraint;
-use crate::task::{Action, Class, Task, Tasks, ROWS};
+use crate::task::{Action, Class, Task, ROWS};
 use wordline_base::EventQueue;
 use wordline_flash::Kind;
 
@@ -72,7 +72,7 @@ impl Kernel {
             self.settle_stage();
             return Offer::Nothing;
         };
-        let eligible = self.dispatch.eligible(stage.tasks(), &stage.outstanding);
+        let eligible = stage.below(stage.tasks());
         let mut offer = stage.offer_of_bound(eligible);
         let mut roams = false;
         if stage.shows_roaming() || offer != Offer::Nothing {
@@ -190,8 +190,7 @@ impl Kernel {
     #[inline]
     fn next_alone(&mut self, stage: &Stage, at: usize) -> Option<u32> {
         let queue = *stage.queue(at);
-        let only = Tasks::default().with(queue.class.task());
-        if queue.fifo.head == NONE || self.dispatch.eligible(only, &stage.outstanding) != only {
+        if queue.fifo.head == NONE || !stage.lets(queue.class.task()) {
             return None;
         }
         let head = self.head(stage, &queue)?;
@@ -350,20 +349,14 @@ impl Kernel {
         self.stage.as_ref().is_some_and(|stage| stage.load(die) == 0) && self.dies[die as usize].waiting.is_nothing()
     }
 
-    /// Ends the program of a die with units of the host, as [`Kernel::complete`] and [`Kernel::pump`] would.
-    pub(super) fn end_program_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+    /// Ends the program of a die with units of the host, as [`Kernel::complete`] would.
+    #[inline(always)]
+    pub(super) fn end_program_by_stage(&mut self, die: u32) {
         let count = self.dies[die as usize].count;
         if let Some(stage) = &mut self.stage {
-            stage.count_running(die, Class::HOST_WRITE, -i32::from(count));
+            stage.end_pages(die, Class::HOST_WRITE, count.into());
         }
         self.end_program(die);
-        if self.by_stage_in_planes {
-            return self.go_on_at(die, queue);
-        }
-        if !self.has_nothing_sent(die) {
-            self.mark(die);
-        }
-        self.pump_by_stage(queue)
     }
 
     /// The oldest operation that was sent to an idle die, and where it waits, if any was; none at all if it takes a survey to tell.

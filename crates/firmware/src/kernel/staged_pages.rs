@@ -15,7 +15,8 @@ use crate::policy::collect::Copyback;
 use crate::policy::dispatch::Sight;
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, Task, CLASSES};
-use wordline_base::EventQueue;
+use std::ops::Range;
+use wordline_base::{EventQueue, Time};
 
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
@@ -49,16 +50,17 @@ impl Kernel {
         self.by_stage_in_pages
     }
 
-    /// Ends a command of one page that read for the host, or read or programmed for GC, as [`Kernel::complete`] and [`Kernel::pump`] would; false
-    /// if it has to take the general path, and nothing has happened yet.
-    ///
-    /// # Errors
-    /// When a rule is broken.
+    /// Ends a program of the host, or a command of one page that read for the host, or read or programmed for GC, as [`Kernel::complete`] would;
+    /// false if it has to be ended elsewhere, and nothing has happened yet.
     #[inline(always)]
-    pub(super) fn end_page_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+    pub(super) fn end_pages_by_stage(&mut self, die: u32) -> bool {
         let state = &self.dies[die as usize];
-        let (class, slot) = (state.class, state.pages[0]);
-        debug_assert!(state.count == 1 && !state.mixed, "no command has operations of several tasks");
+        let (class, slot, count) = (state.class, state.pages[0], state.count);
+        if class == Class::HOST_WRITE && !state.mixed {
+            self.end_program_by_stage(die);
+            return true;
+        }
+        debug_assert!(count != 1 || !state.mixed, "no command has operations of several tasks");
         let ends = match class {
             Class::HOST_READ => {
                 let op = self.slab.get(slot);
@@ -67,8 +69,8 @@ impl Kernel {
             GC_READ | GC_WRITE => true,
             _ => false,
         };
-        if !ends {
-            return Ok(false);
+        if !ends || count != 1 {
+            return false;
         }
         let collector_end = state.collector_end;
         self.leave_die(die, class);
@@ -85,18 +87,15 @@ impl Kernel {
             GC_READ => self.page_was_read(slot),
             _ => self.page_was_moved(slot),
         }
-        self.go_on_at(die, queue)?;
-        Ok(true)
+        true
     }
 
     /// The page of a victim was read: its unit waits in the stage to be written if it is still valid.
-    #[inline(never)]
+    #[inline(always)]
     fn page_was_read(&mut self, slot: u32) {
         let FlashOp { source, owner, .. } = *self.slab.get(slot);
         if !self.map.is_valid(source) {
-            let op = *self.slab.get(slot);
-            self.moved_out(slot, &op);
-            return;
+            return self.page_is_out(slot);
         }
         self.becomes_write(slot, source);
         let plane = self.jobs.get(owner).domain;
@@ -108,8 +107,15 @@ impl Kernel {
         }
     }
 
-    /// The unit of a victim was written: mostly its job reads the next one.
+    /// The same if it is not valid any more.
     #[inline(never)]
+    fn page_is_out(&mut self, slot: u32) {
+        let op = *self.slab.get(slot);
+        self.moved_out(slot, &op);
+    }
+
+    /// The unit of a victim was written: mostly its job reads the next one.
+    #[inline(always)]
     fn page_was_moved(&mut self, slot: u32) {
         let owner = self.slab.get(slot).owner;
         let Some((plane, rests)) = self.becomes_next_read(slot, owner) else {
@@ -122,40 +128,75 @@ impl Kernel {
         }
     }
 
+    /// Writes whole units for a request, as [`Kernel::write`] would one after the other, where there is no write buffer, and commands go through
+    /// the stage page by page.
+    pub fn write_by_stage_in_pages(&mut self, now: Time, request: u32, units: Range<u32>) {
+        self.now = now;
+        self.counters.host_units += u64::from(units.end - units.start);
+        let class = Class::HOST_WRITE;
+        for unit in units {
+            let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
+            let place = self.placement.at(self.units_together.quotient(unit));
+            self.sequence += 1;
+            let (sequence, ready) = (self.sequence, now);
+            let op = FlashOp { class, unit, owner: request, stamp, sequence, ready, ..FlashOp::default() };
+            let slot = self.slab.insert(op);
+            self.stage_page(slot, class, place);
+        }
+    }
+
     /// An operation waits in the stage, behind the others of its class and place: as [`Kernel::put_on_stage`].
     #[inline(always)]
     pub(super) fn stage_page(&mut self, slot: u32, class: Class, place: Constraint) {
         let Some(stage) = &mut self.stage else { return };
         let at = stage.at(class, place);
-        let queue = stage.queue_mut(at);
-        queue.fifo.push(&mut self.slab, slot);
-        stage.come(at);
+        stage.push(&mut self.slab, slot, at);
     }
 
     /// A command of a die has ended: the oldest operation that was sent to it starts, and others are sent from the stage.
     #[inline(always)]
     pub(super) fn go_on_at(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
-        if !self.dirty.is_empty() {
-            if !self.has_nothing_sent(die) {
-                self.mark(die);
-            }
-        } else if let Some((plane, others)) = self.next_read_sent(die) {
-            self.start_oldest_read(die, plane, Class::HOST_READ, others, queue)?;
-        } else if !self.has_nothing_sent(die) {
-            self.dispatch_sent(die, queue)?;
-        }
+        self.start_next_at(die, queue)?;
         if self.is_calm() {
-            return self.look_and_go_on(queue);
+            if self.stage_is_quiet() || self.look_for_pages() {
+                debug_assert!(self.is_settled(), "something else is left to do");
+                return Ok(());
+            }
+            return self.take_what_was_sent(queue);
         }
         self.pump_pages(queue)
     }
 
-    /// The plane of the oldest read of the host that was sent to a die, and the other planes that such reads wait for, as bits: if nothing
-    /// else waits there, and it reads its page as it is.
+    /// The same after the end of commands that end more seldom.
+    #[inline(never)]
+    pub(super) fn go_on_after(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.start_next_at(die, queue)?;
+        self.pump_pages(queue)
+    }
+
+    /// The oldest operation that was sent to an idle die starts.
     #[inline(always)]
-    fn next_read_sent(&self, die: u32) -> Option<(u32, u32)> {
-        let planes = self.dies[die as usize].waiting.only_host_reads()?;
-        if planes == 0 || self.shared_count > 0 {
+    fn start_next_at(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        let waiting = self.dies[die as usize].waiting.of_host_and_gc();
+        if waiting == Some(0) && self.stage.as_ref().is_some_and(|stage| stage.load(die) == 0) {
+            return Ok(());
+        }
+        if !self.dirty.is_empty() {
+            self.mark(die);
+        } else if let Some((plane, others)) = self.next_read_sent(die, waiting.unwrap_or_default()) {
+            self.start_oldest_read(die, plane, Class::HOST_READ, others, queue)?;
+        } else {
+            self.dispatch_sent(die, queue)?;
+        }
+        Ok(())
+    }
+
+    /// The plane of the oldest read of the host that was sent to a die, and the other planes that such reads wait for, as bits: if nothing
+    /// else of what is given waits there, and it reads its page as it is.
+    #[inline(always)]
+    fn next_read_sent(&self, die: u32, waiting: u64) -> Option<(u32, u32)> {
+        let planes = Ready::planes_of(waiting, Class::HOST_READ);
+        if u64::from(planes) != waiting || planes == 0 || self.shared_count > 0 {
             return None;
         }
         let first = die * self.planes_per_die.get();
@@ -176,11 +217,23 @@ impl Kernel {
     /// The same if no die has to be looked at: others are sent from the stage, and dies that these go to take them.
     #[inline(always)]
     fn look_and_go_on(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        if self.stage.as_ref().is_none_or(|stage| !stage.is_due()) || self.look_for_pages() {
+        if self.stage_is_quiet() || self.look_from_elsewhere() {
             debug_assert!(self.is_settled(), "something else is left to do");
             return Ok(());
         }
         self.take_what_was_sent(queue)
+    }
+
+    /// True if the policy need not look at the stage.
+    #[inline(always)]
+    fn stage_is_quiet(&self) -> bool {
+        self.stage.as_ref().is_none_or(|stage| !stage.is_due())
+    }
+
+    /// As [`Kernel::look_for_pages`], which is a part of the end of a command where that is the most frequent event.
+    #[inline(never)]
+    fn look_from_elsewhere(&mut self) -> bool {
+        self.look_for_pages()
     }
 
     /// Dies to which a look has sent something take it.
@@ -212,13 +265,36 @@ impl Kernel {
         }
         let waiting = state.waiting.of_host_and_gc().filter(|&waiting| waiting != 0 && self.shared_count == 0);
         let by_age = |waiting: u64| self.takes_oldest || waiting.is_power_of_two();
-        if let Some(waiting) = waiting.filter(|&waiting| by_age(waiting) && self.all_go(die, waiting)) {
+        let all_go = |waiting: u64| {
+            if self.by_stage_in_pages {
+                self.all_have_pages(die, waiting)
+            } else {
+                self.all_go(die, waiting)
+            }
+        };
+        if let Some(waiting) = waiting.filter(|&waiting| by_age(waiting) && all_go(waiting)) {
             if self.begin_sent(die, waiting, queue)? {
                 return Ok(());
             }
         }
         self.dispatch(die, queue)?;
         Ok(())
+    }
+
+    /// As [`Kernel::all_go`] where each write fills a page.
+    #[inline(always)]
+    fn all_have_pages(&self, die: u32, waiting: u64) -> bool {
+        debug_assert!(waiting & Ready::MAP_WRITES == 0, "no mapping table is written");
+        let first = die * self.planes_per_die.get();
+        let mut writes = waiting & Ready::WRITES;
+        while writes != 0 {
+            let (plane, stream) = Ready::write_of_bit(writes.trailing_zeros());
+            if !self.space.has_open(first + plane, stream) {
+                return false;
+            }
+            writes &= writes - 1;
+        }
+        true
     }
 
     /// Starts the oldest of the operations of host and GC that wait for planes of an idle die, as bits, if it is a read or a program that needs
@@ -235,10 +311,12 @@ impl Kernel {
                 self.start_oldest_read(die, plane, class, others, queue)?;
                 return Ok(true);
             }
-            Class::HOST_WRITE | GC_WRITE if self.is_straight_by_stage_in_units() => {
-                return self.program_units(die, class, (plane, others), queue);
+            _ if !self.by_stage_in_pages => {
+                let programs = class == Class::HOST_WRITE || class == GC_WRITE;
+                return Ok(programs
+                    && self.is_straight_by_stage_in_units()
+                    && self.program_units(die, class, (plane, others), queue)?);
             }
-            _ if !self.by_stage_in_pages => false,
             GC_WRITE if self.moves_alone(die, plane, others) => self.program_moved_page(die, plane, queue)?,
             Class::HOST_WRITE if (others == 0 || self.pack.window() == 0) && !self.feeds(plane) => {
                 self.program_page_of_host(die, plane, queue)?

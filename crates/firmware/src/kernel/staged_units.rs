@@ -36,7 +36,7 @@ impl Kernel {
         } else {
             self.units_were_moved(&left, Self::moves_on_by_stage);
         }
-        self.go_on_at(die, queue)
+        self.go_on_after(die, queue)
     }
 
     /// Programs the oldest units of a class that wait for a plane of an idle die, if they fill a page of an open block, and nothing that waits

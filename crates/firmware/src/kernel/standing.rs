@@ -104,8 +104,15 @@ impl Kernel {
             }
         }
         if changed {
-            self.dispatch.share(&self.shares.shares());
+            self.take_shares();
         }
+    }
+
+    /// The dispatch policy has the shares of tasks from now on.
+    pub(super) fn take_shares(&mut self) {
+        self.dispatch.share(&self.shares.shares());
+        let limits = self.dispatch.limits();
+        [&mut self.stage, &mut self.stage_aside].into_iter().flatten().for_each(|stage| stage.limit(limits));
     }
 
     /// How far the state that each background task keeps is from its target, as a part of the target (kim18, equations 2

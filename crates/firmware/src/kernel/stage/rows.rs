@@ -3,99 +3,182 @@
 
 use super::{Offer, Queue, Stage};
 use crate::ops::NONE;
+use crate::space::Stream;
 use crate::task::{ByTask, Class, Task, Tasks, CLASSES};
 
-/// A queue that is listed, and the number of its first operation in the order of becoming ready.
+/// A queue that is listed, and its first operation.
 #[derive(Clone, Copy, Debug)]
-struct First {
-    number: u64,
-    at: u32,
+pub(in crate::kernel) struct First {
+    /// Its number in the order of becoming ready; the highest if there is none.
+    pub number: u64,
+    /// The rest in one word, which is faster to hand about: the queue, its class, the plane of its die, and the stream of its writes, from the
+    /// lowest bits on; the highest bit is set if it waits for no plane.
+    rest: u64,
+}
+
+/// No queue.
+pub(in crate::kernel) const NO_FIRST: First = First { number: u64::MAX, rest: NONE as u64 | NO_PLANE };
+
+const CLASS_BIT: u32 = 32;
+const PLANE_BIT: u32 = 40;
+const STREAM_BIT: u32 = 48;
+const NO_PLANE: u64 = 1 << 63;
+
+impl First {
+    /// What is said of a queue beside its number, with the plane of its die that it waits for, if it is one.
+    pub(super) fn rest(at: usize, class: Class, plane: Option<u32>, stream: Stream) -> u64 {
+        at as u64
+            | (class.index() as u64) << CLASS_BIT
+            | plane.map_or(NO_PLANE, |plane| u64::from(plane) << PLANE_BIT)
+            | (stream as u64) << STREAM_BIT
+    }
+
+    /// Its queue; [`NONE`] if there is none.
+    #[inline(always)]
+    pub fn at(self) -> u32 {
+        self.rest as u32
+    }
+
+    /// The class of its operations.
+    #[inline(always)]
+    pub fn class(self) -> Class {
+        Class::numbered((self.rest >> CLASS_BIT) as u8)
+    }
+
+    /// True if they wait for a plane.
+    #[inline(always)]
+    pub fn waits_for_plane(self) -> bool {
+        self.rest & NO_PLANE == 0
+    }
+
+    /// The plane of its die that they wait for, if it is one.
+    #[inline(always)]
+    pub fn plane(self) -> u32 {
+        debug_assert!(self.waits_for_plane(), "any plane of its die will do");
+        u32::from((self.rest >> PLANE_BIT) as u8)
+    }
+
+    /// The stream of its writes.
+    #[inline(always)]
+    pub fn stream(self) -> Stream {
+        Stream::numbered(u32::from((self.rest >> STREAM_BIT) as u8))
+    }
 }
 
 /// Queues that are listed of a task and a die.
 #[derive(Clone, Debug)]
 pub(in crate::kernel) struct Row {
-    firsts: Vec<First>,
-    /// Number of the first operation of all in the order of becoming ready; the highest if there is none.
-    pub oldest: u64,
-    /// The queue of that operation.
-    pub lead: u32,
+    /// The first of these are used.
+    places: Box<[First]>,
+    count: usize,
+    /// The queue with the first operation of all in the order of becoming ready.
+    pub lead: First,
+    /// Where it is among the queues.
+    led: usize,
 }
 
 impl Default for Row {
     fn default() -> Self {
-        Self { firsts: Vec::new(), oldest: u64::MAX, lead: NONE }
+        Self::new(0)
     }
 }
 
 impl Row {
+    /// Without queues, of so many that there are.
+    pub(super) fn new(queues: usize) -> Self {
+        Self { places: vec![NO_FIRST; queues].into(), count: 0, lead: NO_FIRST, led: 0 }
+    }
+
+    /// Its queues, with their first operations.
+    #[inline]
+    pub fn firsts(&self) -> &[First] {
+        &self.places[..self.count]
+    }
+
     /// Its queues.
     #[inline]
     pub fn queues(&self) -> impl Iterator<Item = u32> + '_ {
-        self.firsts.iter().map(|first| first.at)
+        self.firsts().iter().map(|first| first.at())
     }
 
     /// A queue joins those that are listed.
-    #[inline]
-    fn add(&mut self, at: usize, number: u64) {
-        self.firsts.push(First { number, at: at as u32 });
-        if number < self.oldest {
-            (self.oldest, self.lead) = (number, at as u32);
+    #[inline(always)]
+    fn add(&mut self, first: First) {
+        if first.number < self.lead.number {
+            (self.lead, self.led) = (first, self.count);
         }
+        self.places[self.count] = first;
+        self.count += 1;
     }
 
-    /// A queue leaves them.
-    #[inline]
-    fn remove(&mut self, at: usize) {
-        if let [first] = self.firsts.as_slice() {
-            assert!(first.at as usize == at, "it was filled");
-            self.firsts.clear();
-            (self.oldest, self.lead) = (u64::MAX, NONE);
-            return;
+    /// Where a queue is among the others.
+    #[inline(always)]
+    fn position(&self, at: usize) -> usize {
+        if self.lead.at() as usize == at {
+            return self.led;
         }
-        let found = self.firsts.iter().position(|first| first.at as usize == at).expect("it was filled");
-        self.firsts.swap_remove(found);
-        (self.oldest, self.lead) = (u64::MAX, NONE);
-        for first in &self.firsts {
-            if first.number < self.oldest {
-                (self.oldest, self.lead) = (first.number, first.at);
-            }
-        }
+        self.firsts().iter().position(|first| first.at() as usize == at).expect("it was filled")
+    }
+
+    /// A queue leaves them; true if it was the last.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, at: usize) -> bool {
+        let found = self.position(at);
+        self.count -= 1;
+        self.places[found] = self.places[self.count];
+        self.find_lead();
+        self.count == 0
     }
 
     /// Another operation of a queue is its first.
-    #[inline]
+    #[inline(always)]
     pub(super) fn renumber(&mut self, at: usize, number: u64) {
-        let mut found = false;
-        let (mut oldest, mut lead) = (u64::MAX, NONE);
-        for first in &mut self.firsts {
-            if first.at as usize == at {
-                (first.number, found) = (number, true);
+        let found = self.position(at);
+        self.places[found].number = number;
+        self.find_lead();
+    }
+
+    /// Finds the queue with the first operation of all: mostly there are few.
+    #[inline(always)]
+    fn find_lead(&mut self) {
+        self.led = match self.firsts() {
+            [] => {
+                (self.lead, self.led) = (NO_FIRST, 0);
+                return;
             }
-            if first.number < oldest {
-                (oldest, lead) = (first.number, first.at);
+            [_] => 0,
+            [first, second] => usize::from(second.number < first.number),
+            [first, second, third] => {
+                let (led, number) = if second.number < first.number { (1, second.number) } else { (0, first.number) };
+                if third.number < number {
+                    2
+                } else {
+                    led
+                }
             }
-        }
-        assert!(found, "it was filled");
-        (self.oldest, self.lead) = (oldest, lead);
+            firsts => oldest(firsts),
+        };
+        self.lead = self.places[self.led];
     }
 }
 
-/// What may go to dies, as far as these may have room.
+/// Where the first operation of all is.
+#[inline(never)]
+fn oldest(firsts: &[First]) -> usize {
+    let (mut led, mut number) = (0, u64::MAX);
+    for (index, first) in firsts.iter().enumerate() {
+        if first.number < number {
+            (led, number) = (index, first.number);
+        }
+    }
+    led
+}
+
+/// The dies that may have room, and that operations of host and GC wait for, a bit each.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::kernel) struct Ways {
-    /// The tasks of which something waits for such a die.
-    pub tasks: Tasks,
-    /// These dies, a bit each; all bits if the drive has more than a word has.
-    dies: u64,
-}
-
-impl Ways {
-    /// The die that is the only one.
-    #[inline(always)]
-    pub fn only_die(self) -> Option<u32> {
-        self.dies.is_power_of_two().then_some(self.dies.trailing_zeros())
-    }
+    pub host: u64,
+    pub gc: u64,
 }
 
 /// Dies of a word, a bit each.
@@ -109,15 +192,16 @@ pub(super) struct Dies {
 
 impl Stage {
     /// A queue is looked at from now on.
-    #[inline(always)]
+    #[inline(never)]
     pub fn fill(&mut self, at: usize) {
         let queue = &mut self.queues[at];
         queue.is_listed = true;
-        let Queue { class, fifo, awaits: die, row, .. } = *queue;
+        let Queue { class, fifo, rest, awaits: die, .. } = *queue;
         if die == NONE {
             return self.roaming.push(at as u32);
         }
-        self.bound[row as usize].add(at, fifo.number());
+        let first = First { number: fifo.number(), rest };
+        self.loads[die as usize].rows[class.task().index()].add(first);
         self.bound_count += 1;
         self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
     }
@@ -126,31 +210,29 @@ impl Stage {
     pub fn drain(&mut self, at: usize) {
         let queue = &mut self.queues[at];
         queue.is_listed = false;
-        let Queue { class, awaits: die, row, .. } = *queue;
+        let Queue { class, awaits: die, .. } = *queue;
         if die == NONE {
             let found = self.roaming.iter().position(|&other| other as usize == at).expect("it was filled");
             self.roaming.swap_remove(found);
             return;
         }
-        self.leave_row(at, row as usize, class.task(), die);
+        self.leave_row(at, class.task(), die);
     }
 
     /// A queue leaves its row.
     #[inline]
-    pub(super) fn leave_row(&mut self, at: usize, row: usize, task: Task, die: u32) {
-        let row = &mut self.bound[row];
-        row.remove(at);
+    pub(super) fn leave_row(&mut self, at: usize, task: Task, die: u32) {
         self.bound_count -= 1;
-        if row.firsts.is_empty() {
+        if self.loads[die as usize].rows[task.index()].remove(at) {
             self.dies[die as usize / 64].awaited[task.index()] &= !(1 << (die % 64));
         }
     }
 
     /// Another operation of a queue is the first.
     pub fn first_changes(&mut self, at: usize) {
-        let Queue { fifo, awaits, row, .. } = self.queues[at];
-        if awaits != NONE {
-            self.bound[row as usize].renumber(at, fifo.number());
+        let Queue { class, fifo, awaits: die, .. } = self.queues[at];
+        if die != NONE {
+            self.loads[die as usize].rows[class.task().index()].renumber(at, fifo.number());
         }
     }
 
@@ -172,10 +254,6 @@ impl Stage {
         &self.roaming
     }
 
-    fn row(&self, task: Task, die: u32) -> usize {
-        task.index() * self.loads.len() + die as usize
-    }
-
     /// Of some tasks those of which something waits for a die that may have room.
     #[inline]
     pub fn offered(&self, tasks: Tasks) -> Tasks {
@@ -188,6 +266,12 @@ impl Stage {
         offered
     }
 
+    /// The same, as far as these are below their limits.
+    #[inline]
+    pub fn offered_below(&self, tasks: Tasks) -> Tasks {
+        self.below(self.offered(tasks))
+    }
+
     /// The queue of some tasks whose operations wait for a die that may have room: none, one, or several.
     #[inline]
     pub fn offer_of_bound(&self, tasks: Tasks) -> Offer {
@@ -197,35 +281,26 @@ impl Stage {
                 if bits == 0 {
                     continue;
                 }
-                let row = &self.row_at(task, word * 64 + bits.trailing_zeros()).firsts;
+                let row = self.row_at(task, word * 64 + bits.trailing_zeros()).firsts();
                 if !bits.is_power_of_two() || row.len() > 1 || offer != Offer::Nothing {
                     return Offer::Several;
                 }
-                offer = Offer::Queue(row[0].at);
+                offer = Offer::Queue(row[0].at());
             }
         }
         offer
     }
 
-    /// As [`Self::offered`], with the dies.
+    /// Where operations of host and GC may go, as far as these are below their limits; none if other tasks wait, too, or the drive has more
+    /// dies than a word.
     #[inline(always)]
-    pub fn ways(&self, tasks: Tasks) -> Ways {
-        let [dies] = self.dies.as_slice() else { return Ways { tasks: self.offered(tasks), dies: u64::MAX } };
-        let (mut left, mut ways) = (tasks, Ways { tasks: Tasks::default(), dies: 0 });
-        while let Some(task) = left.pop() {
-            let open = dies.open & dies.awaited[task.index()];
-            if open != 0 {
-                ways.tasks = ways.tasks.with(task);
-                ways.dies |= open;
-            }
+    pub fn ways(&self) -> Option<Ways> {
+        let [dies] = self.dies.as_slice() else { return None };
+        if self.tasks.but(Tasks::BASIC) != Tasks::default() {
+            return None;
         }
-        ways
-    }
-
-    /// True if a die may have room.
-    #[inline]
-    pub fn may_have_room(&self, die: u32) -> bool {
-        self.loads[die as usize].open
+        let of = |task: Task| if self.lets(task) { dies.open & dies.awaited[task.index()] } else { 0 };
+        Some(Ways { host: of(Task::HOST), gc: of(Task::GC) })
     }
 
     /// Lists the queues of some tasks that are not empty, and whose die, if they have one, may have room.
@@ -250,7 +325,7 @@ impl Stage {
         for (word, mut bits) in (0..).zip(self.open_for(task)) {
             while bits != 0 {
                 let row = self.row_at(task, word * 64 + bits.trailing_zeros());
-                if row.oldest < before {
+                if row.lead.number < before {
                     before = look(row, before);
                 }
                 bits &= bits - 1;
@@ -267,18 +342,19 @@ impl Stage {
     /// Queues that are listed of a task and a die.
     #[inline]
     pub fn row_at(&self, task: Task, die: u32) -> &Row {
-        &self.bound[self.row(task, die)]
+        &self.loads[die as usize].rows[task.index()]
     }
 
     /// The queue with the oldest operation of the host that waits for a die and is held; its operations have one class.
     #[inline]
     pub fn oldest_for_host(&self, die: u32) -> Option<u32> {
-        let lead = self.row_at(Task::HOST, die).lead;
+        let lead = self.row_at(Task::HOST, die).lead.at();
         (lead != NONE).then_some(lead)
     }
 
     /// Lists all queues that are not empty.
     pub fn list_all(&self, into: &mut Vec<u32>) {
-        into.extend(self.roaming.iter().copied().chain(self.bound.iter().flat_map(Row::queues)));
+        let rows = Task::all().flat_map(|task| self.loads.iter().map(move |load| &load.rows[task.index()]));
+        into.extend(self.roaming.iter().copied().chain(rows.flat_map(Row::queues)));
     }
 }

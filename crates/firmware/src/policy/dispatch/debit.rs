@@ -70,10 +70,6 @@ impl Dispatch for Debit {
         Sight::Oldest
     }
 
-    fn eligible(&self, tasks: Tasks, outstanding: &ByTask<u32>) -> Tasks {
-        tasks.and(self.tasks).and(Tasks::that(|task| outstanding[task] < self.limits[task]))
-    }
-
     #[inline]
     fn wants(&mut self, only: &Staged, outstanding: &ByTask<u32>, _times: &[Time; 3]) -> bool {
         // Nobody competes with it.
@@ -114,12 +110,38 @@ impl Dispatch for Debit {
     }
 
     fn next_of(&mut self, tasks: Tasks, _numbers: &ByTask<u64>, outstanding: &ByTask<u32>) -> Option<Task> {
-        self.chooses(tasks, outstanding)
+        let mut others = tasks;
+        let first = others.pop()?;
+        match others.only() {
+            // Mostly there are two.
+            Some(second) => Some(self.either(first, second, outstanding)),
+            None => self.chooses(tasks, outstanding),
+        }
     }
 }
 
 impl Debit {
+    /// The chance of a task below its limit: the part of this that it does not use.
+    #[inline(always)]
+    fn chance(&self, task: Task, outstanding: &ByTask<u32>) -> u64 {
+        let limit = u64::from(self.limits[task.index()]);
+        ((limit - u64::from(outstanding[task.index()])) << 32) / limit
+    }
+
+    /// The one of two tasks below their limits whose operation goes.
+    #[inline(always)]
+    fn either(&mut self, first: Task, second: Task, outstanding: &ByTask<u32>) -> Task {
+        let own = self.chance(first, outstanding);
+        let all = own + self.chance(second, outstanding);
+        if self.random.below(all) < own {
+            first
+        } else {
+            second
+        }
+    }
+
     /// The task whose operation goes, of those given, which are below their limits.
+    #[inline(never)]
     fn chooses(&mut self, tasks: Tasks, outstanding: &ByTask<u32>) -> Option<Task> {
         let mut others = tasks;
         let first = others.pop()?;
@@ -127,20 +149,13 @@ impl Debit {
             // Nobody competes with it.
             return Some(first);
         }
-        let chance = |task: Task| {
-            let limit = u64::from(self.limits[task.index()]);
-            ((limit - u64::from(outstanding[task.index()])) << 32) / limit
-        };
         if let Some(second) = others.only() {
-            // Mostly there are two.
-            let own = chance(first);
-            let all = own + chance(second);
-            return Some(if self.random.below(all) < own { first } else { second });
+            return Some(self.either(first, second, outstanding));
         }
         let mut chances = [0; TASKS];
         let (mut left, mut all) = (tasks, 0);
         while let Some(task) = left.pop() {
-            chances[task.index()] = chance(task);
+            chances[task.index()] = self.chance(task, outstanding);
             all += chances[task.index()];
         }
         let (mut left, mut drawn) = (tasks, self.random.below(all));

@@ -145,11 +145,11 @@ pub trait Dispatch {
     fn next(&mut self, _view: &StageView<'_>) -> Option<usize> {
         None
     }
-    /// True if an operation that has nothing beside it may go now: as [`Self::eligible`] and [`Self::next`] say of it.
+    /// True if an operation that has nothing beside it may go now: as [`Self::limits`] and [`Self::next`] say of it.
     fn wants(&mut self, only: &Staged, outstanding: &ByTask<u32>, times: &[Time; 3]) -> bool {
-        let task = only.class.task();
+        let task = only.class.task().index();
         let staged = std::slice::from_ref(only);
-        self.eligible(Tasks::default().with(task), outstanding).has(task)
+        self.limits().is_none_or(|limits| outstanding[task] < limits[task])
             && self.next(&StageView { staged, dues: &[], outstanding, times }).is_some()
     }
     /// Of several tasks that are eligible the one whose operation goes, if any may: as [`Self::next`] says of the oldest operation of each,
@@ -162,17 +162,14 @@ pub trait Dispatch {
     fn sees(&self) -> Sight {
         Sight::Open
     }
-    /// Of some tasks those of which an operation may go, with so many outstanding.
-    fn eligible(&self, tasks: Tasks, _outstanding: &ByTask<u32>) -> Tasks {
-        tasks
-    }
     /// True if it takes shares.
     fn takes_shares(&self) -> bool {
         false
     }
     /// Tasks have these shares from now on, in percent.
     fn share(&mut self, _shares: &ByTask<f64>) {}
-    /// The most operations that each task may have outstanding, if there is a limit.
+    /// The most operations that each task may have outstanding, if there is a limit: operations of tasks below it are eligible. It changes
+    /// only when the policy takes shares.
     fn limits(&self) -> Option<ByTask<u32>> {
         None
     }
@@ -233,7 +230,6 @@ policies! {
         fn wants(self: &mut Self, only: &Staged, outstanding: &ByTask<u32>, times: &[Time; 3]) -> bool;
         fn next_of(self: &mut Self, tasks: Tasks, numbers: &ByTask<u64>, outstanding: &ByTask<u32>) -> Option<Task>;
         fn sees(self: &Self) -> Sight;
-        fn eligible(self: &Self, tasks: Tasks, outstanding: &ByTask<u32>) -> Tasks;
         fn takes_shares(self: &Self) -> bool;
         fn share(self: &mut Self, shares: &ByTask<f64>) -> ();
         fn limits(self: &Self) -> Option<ByTask<u32>>;
