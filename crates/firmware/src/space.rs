@@ -341,6 +341,19 @@ impl Space {
         closed
     }
 
+    /// The same for a page of one unit of the host, which becomes valid there and, if it has an old place, invalid in a block of the plane.
+    #[inline(always)]
+    pub fn fill_open_page_of_host(&mut self, blocks: &mut Blocks, plane: u32, block: u32, old: Option<u32>) -> bool {
+        let closed = match old {
+            Some(old) => blocks.replace_next(block, plane, old),
+            None => blocks.fill_next(block, plane),
+        };
+        if closed {
+            self.close_slot(plane as usize * STREAMS + Stream::Host as usize);
+        }
+        closed
+    }
+
     /// True if data of a stream open the most worn free block when a task writes them.
     fn takes_worn(&self, stream: Stream, task: Task) -> bool {
         stream == Stream::Collector && self.open_worn.has(task)

@@ -42,6 +42,9 @@ impl Ready {
         bits
     };
 
+    /// The bits of writes of the host.
+    pub const WRITES_OF_HOST: u64 = ((1 << PLANES) - 1) << (Class::HOST_WRITE.index() * PLANES);
+
     /// The bits of programs of the mapping table of host and GC.
     pub const MAP_WRITES: u64 = {
         let (mut bits, mut class) = (0, 0);

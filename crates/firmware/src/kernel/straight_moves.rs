@@ -358,6 +358,9 @@ impl Kernel {
     pub fn write_straight(&mut self, now: Time, request: u32, units: Range<u32>) {
         self.now = now;
         self.counters.host_units += u64::from(units.end - units.start);
+        if self.units_together.get() == 1 && self.write_round(request, units.clone()) {
+            return;
+        }
         for unit in units {
             let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
             self.queue_where_placed(FlashOp {
@@ -368,6 +371,41 @@ impl Kernel {
                 ..FlashOp::default()
             });
         }
+    }
+
+    /// The same where each unit is a page, and consecutive pages go to the planes round and round in one order; false if they do not, and nothing
+    /// has happened.
+    #[inline(always)]
+    fn write_round(&mut self, request: u32, units: Range<u32>) -> bool {
+        let Self { placement, slab, queues, dies, dirty, shadow, sequence, now, planes_per_die, .. } = self;
+        let planes = placement.round();
+        if planes.is_empty() {
+            return false;
+        }
+        let mut at = units.start as usize % planes.len();
+        for unit in units {
+            let plane = planes[at];
+            at = if at + 1 == planes.len() { 0 } else { at + 1 };
+            *sequence += 1;
+            let slot = slab.insert(FlashOp {
+                class: Class::HOST_WRITE,
+                unit,
+                owner: request,
+                stamp: shadow.as_mut().map_or(0, |shadow| shadow.version()),
+                sequence: *sequence,
+                ready: *now,
+                ..FlashOp::default()
+            });
+            queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].push(slab, slot);
+            let number = planes_per_die.quotient(plane);
+            let die = &mut dies[number as usize];
+            die.waiting.set(Class::HOST_WRITE, plane - number * planes_per_die.get());
+            if !die.busy && !die.queued {
+                die.queued = true;
+                dirty.push_back(number);
+            }
+        }
+        true
     }
 
     /// Puts an operation into the queue of its class in a plane, and marks the die if it is idle.
@@ -474,7 +512,7 @@ impl Kernel {
         if self.pack.window() == 0 {
             others = 0;
         }
-        if class == Class::HOST_WRITE && self.bind_row(die, plane, others)? {
+        if class == Class::HOST_WRITE && self.bind_row(die, plane - die * self.planes_per_die.get(), others)? {
             return Ok(());
         }
         let page = if others == 0 { 0 } else { self.space.next_page(&self.blocks, plane, stream_of(class)) };

@@ -16,7 +16,6 @@ use crate::ops::{FlashOp, Role, NONE};
 use crate::space::{BoundPage, Stream};
 use crate::task::{Action, Class, Task, CLASSES};
 use wordline_base::EventQueue;
-use wordline_flash::Kind;
 
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
@@ -167,6 +166,11 @@ impl Kernel {
             self.dispatch(die, queue)?;
             return Ok(());
         };
+        let writes = Ready::planes_of(waiting, Class::HOST_WRITE);
+        // Where nothing but writes of the host waits, mostly all planes have an open block.
+        if Ready::WRITES_OF_HOST & waiting == waiting && self.program_writes_of_host(die, writes, queue)? {
+            return Ok(());
+        }
         let Some((class, plane)) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
         let others = Ready::planes_of(waiting, class) & !(1 << (plane - die * self.planes_per_die.get()));
         let begins = match class {
@@ -178,7 +182,6 @@ impl Kernel {
             Class::HOST_WRITE if others == 0 || self.pack.window() == 0 => {
                 self.program_page_of_host(die, plane, queue)?
             }
-            Class::HOST_WRITE => return self.program_row_of_host(die, plane, (waiting, others), queue),
             _ => false,
         };
         if begins {
@@ -212,20 +215,15 @@ impl Kernel {
         self.dispatch_oldest(die, oldest, waiting, queue)
     }
 
-    /// Programs the oldest units of the host in several planes, or whatever the oldest one leads to.
-    #[inline(never)]
-    fn program_row_of_host(
-        &mut self,
-        die: u32,
-        plane: u32,
-        (waiting, others): (u64, u32),
-        queue: &mut EventQueue,
-    ) -> Result<(), Fault> {
-        self.command.clear(Kind::Program);
-        if self.bind_row(die, plane, others)? {
-            return self.begin_straight(die, Class::HOST_WRITE, queue);
+    /// Programs the oldest unit of the host that waits for a die, with others if they may share its command; false if it has to be done as
+    /// elsewhere, and nothing has happened yet. Nothing but such units waits there, for these planes, as bits.
+    #[inline(always)]
+    fn program_writes_of_host(&mut self, die: u32, planes: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+        if planes.is_power_of_two() {
+            let plane = die * self.planes_per_die.get() + planes.trailing_zeros();
+            return self.program_page_of_host(die, plane, queue);
         }
-        self.dispatch_with_others(die, (Class::HOST_WRITE, plane), waiting, queue)
+        Ok(self.pack.window() > 0 && self.program_row_of_host(die, planes, queue)?)
     }
 
     /// Programs the oldest unit of a victim that waits for a plane; false if it has to be done as elsewhere, and nothing has happened yet.

@@ -111,6 +111,11 @@ impl Placement for Fixed {
     fn fixed(&self) -> bool {
         true
     }
+
+    #[inline]
+    fn round(&self) -> &[u32] {
+        &self.planes
+    }
 }
 
 #[cfg(test)]

@@ -48,6 +48,11 @@ pub trait Placement {
     }
     /// True if a logical page always goes to the same plane.
     fn fixed(&self) -> bool;
+    /// The planes of consecutive logical pages, from page 0 on, if they come round and round in this order; else none.
+    #[inline]
+    fn round(&self) -> &[u32] {
+        &[]
+    }
     /// True if planes take turns, so that a full one can be passed over.
     fn takes_turns(&self) -> bool {
         false
@@ -106,6 +111,7 @@ policies! {
         fn needs_requests(self: &Self) -> bool;
         fn placed(self: &Self, page: u32, operation: u32) -> Constraint;
         fn fixed(self: &Self) -> bool;
+        fn round(self: &Self) -> &[u32];
         fn takes_turns(self: &Self) -> bool;
         fn pass_over(self: &mut Self) -> ();
         fn trouble(self: &Self) -> Option<&Trouble>;
