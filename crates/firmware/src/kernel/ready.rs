@@ -42,9 +42,6 @@ impl Ready {
         bits
     };
 
-    /// The bits of writes of the host.
-    pub const WRITES_OF_HOST: u64 = ((1 << PLANES) - 1) << (Class::HOST_WRITE.index() * PLANES);
-
     /// The bits of programs of the mapping table of host and GC.
     pub const MAP_WRITES: u64 = {
         let (mut bits, mut class) = (0, 0);
@@ -118,6 +115,14 @@ impl Ready {
     pub fn only_host_reads(self) -> Option<u32> {
         let planes = self.planes(Class::HOST_READ);
         (self.of_host_and_gc() == Some(u64::from(planes))).then_some(planes)
+    }
+
+    /// The planes for which writes of the host wait, if nothing else waits.
+    #[inline]
+    pub fn only_host_writes(self) -> Option<u32> {
+        const AT: usize = Class::HOST_WRITE.index() * PLANES;
+        let waiting = self.of_host_and_gc()?;
+        (waiting & !(((1 << PLANES) - 1) << AT) == 0).then_some((waiting >> AT) as u32)
     }
 
     /// The class and plane of a bit of host and GC.

@@ -512,8 +512,11 @@ impl Kernel {
         if self.pack.window() == 0 {
             others = 0;
         }
-        if class == Class::HOST_WRITE && self.bind_row(die, plane - die * self.planes_per_die.get(), others)? {
-            return Ok(());
+        if class == Class::HOST_WRITE {
+            let at = plane - die * self.planes_per_die.get();
+            if self.bind_row::<false>(die, at, others)? {
+                return Ok(());
+            }
         }
         let page = if others == 0 { 0 } else { self.space.next_page(&self.blocks, plane, stream_of(class)) };
         let (first, mut to) = (die * self.planes_per_die.get(), plane);

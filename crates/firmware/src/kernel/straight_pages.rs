@@ -26,6 +26,11 @@ impl Kernel {
         self.plan.units_per_program == 1 && self.plan.domains > 1 && !self.avoids_short && self.moves_straight()
     }
 
+    /// True if, beside that, programs of the host in several planes go straight.
+    pub(super) fn writes_rows(&self) -> bool {
+        self.moves_pages() && self.pack.window() > 0
+    }
+
     /// True if programs and moves go straight page by page.
     #[must_use]
     pub fn is_straight_in_pages(&self) -> bool {
@@ -156,21 +161,30 @@ impl Kernel {
     }
 
     /// As [`Kernel::dispatch_straight`].
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn dispatch_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let state = &self.dies[die as usize];
         if state.busy {
             return Ok(());
         }
+        // Where nothing but writes of the host waits, for several planes, mostly all of these have an open block.
+        if let Some(planes) = state.waiting.only_host_writes() {
+            let row = self.straight_rows && planes & planes.wrapping_sub(1) != 0 && self.shared_count == 0;
+            if row && self.program_row_of_host(die, planes, queue)? {
+                return Ok(());
+            }
+        }
+        self.dispatch_any_page(die, queue)
+    }
+
+    /// The same for whatever waits for an idle die.
+    #[inline(never)]
+    fn dispatch_any_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        let state = &self.dies[die as usize];
         let Some(waiting) = state.waiting.of_host_and_gc().filter(|_| self.shared_count == 0) else {
             self.dispatch(die, queue)?;
             return Ok(());
         };
-        let writes = Ready::planes_of(waiting, Class::HOST_WRITE);
-        // Where nothing but writes of the host waits, mostly all planes have an open block.
-        if Ready::WRITES_OF_HOST & waiting == waiting && self.program_writes_of_host(die, writes, queue)? {
-            return Ok(());
-        }
         let Some((class, plane)) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
         let others = Ready::planes_of(waiting, class) & !(1 << (plane - die * self.planes_per_die.get()));
         let begins = match class {
@@ -213,17 +227,6 @@ impl Kernel {
         queue: &mut EventQueue,
     ) -> Result<(), Fault> {
         self.dispatch_oldest(die, oldest, waiting, queue)
-    }
-
-    /// Programs the oldest unit of the host that waits for a die, with others if they may share its command; false if it has to be done as
-    /// elsewhere, and nothing has happened yet. Nothing but such units waits there, for these planes, as bits.
-    #[inline(always)]
-    fn program_writes_of_host(&mut self, die: u32, planes: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        if planes.is_power_of_two() {
-            let plane = die * self.planes_per_die.get() + planes.trailing_zeros();
-            return self.program_page_of_host(die, plane, queue);
-        }
-        Ok(self.pack.window() > 0 && self.program_row_of_host(die, planes, queue)?)
     }
 
     /// Programs the oldest unit of a victim that waits for a plane; false if it has to be done as elsewhere, and nothing has happened yet.

@@ -33,7 +33,7 @@ impl Kernel {
     ) -> Result<bool, Fault> {
         let at = self.oldest_write(die, planes);
         self.command.clear(Kind::Program);
-        if !self.bind_row(die, at, planes & !(1 << at))? {
+        if !self.bind_row::<true>(die, at, planes & !(1 << at))? {
             return Ok(false);
         }
         self.begin_row(die, queue)?;
@@ -71,21 +71,24 @@ impl Kernel {
     }
 
     /// Binds a page for the oldest write of the host in a plane of a die, with partners of other planes, as bits: as
-    /// [`Kernel::bind_writes`]. False if it has to be done as elsewhere, and nothing has happened yet.
+    /// [`Kernel::bind_writes`]. False if it has to be done as elsewhere, and nothing has happened yet. `LONE` says that a unit fills a page, and that
+    /// a program writes one.
     #[inline(always)]
-    pub(super) fn bind_row(&mut self, die: u32, at: u32, others: u32) -> Result<bool, Fault> {
+    pub(super) fn bind_row<const LONE: bool>(&mut self, die: u32, at: u32, others: u32) -> Result<bool, Fault> {
+        debug_assert!(!LONE || self.plan.units_per_program == 1, "it takes one unit");
+        debug_assert!(self.space.is_plain(), "each stream has open blocks of its own");
         let first = die * self.planes_per_die.get();
-        let Some(lead) = self.write_at_hand(first + at) else { return Ok(false) };
-        self.bind_at_hand(die, (first + at, at), lead);
+        let Some(lead) = self.write_at_hand::<LONE>(first + at) else { return Ok(false) };
+        self.bind_at_hand::<LONE>(die, (first + at, at), lead);
         if others == 0 {
             return Ok(true);
         }
         let keeps_to_request = self.pack.within_request();
         for at in bits(others) {
             let to = first + at;
-            if let Some(other) = self.write_at_hand(to) {
+            if let Some(other) = self.write_at_hand::<LONE>(to) {
                 if other.page == lead.page && (!keeps_to_request || self.are_of_one_request(lead.slot, other.slot)) {
-                    self.bind_at_hand(die, (to, at), other);
+                    self.bind_at_hand::<LONE>(die, (to, at), other);
                 }
             } else if self.write_joins(to, Class::HOST_WRITE, lead.page, lead.slot) {
                 self.bind_page_straight(die, to, Class::HOST_WRITE)?;
@@ -101,30 +104,33 @@ impl Kernel {
     /// The oldest write of the host that waits for a plane, if there is an open block, and the write fills its next page and is still to be done
     /// as it is.
     #[inline(always)]
-    fn write_at_hand(&self, plane: u32) -> Option<AtHand> {
+    fn write_at_hand<const LONE: bool>(&self, plane: u32) -> Option<AtHand> {
         let slot = self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].head;
         if slot == NONE {
             return None;
         }
         let op = self.slab.get(slot);
-        let most = self.plan.units_per_program;
+        let most = if LONE { 1 } else { self.plan.units_per_program };
         let plain = u32::from(op.units) == most && op.role != Role::Merge && (most > 1 || !op.buffered);
+        if !plain {
+            return None;
+        }
         let (block, page) = self.space.open_page(&self.blocks, plane, Stream::Host)?;
-        plain.then_some(AtHand { slot, block, page })
+        Some(AtHand { slot, block, page })
     }
 
     /// Fills the next page of the open block with it.
     #[inline(always)]
-    fn bind_at_hand(&mut self, die: u32, (plane, at): (u32, u32), at_hand: AtHand) {
+    fn bind_at_hand<const LONE: bool>(&mut self, die: u32, (plane, at): (u32, u32), at_hand: AtHand) {
         let AtHand { slot, block, page } = at_hand;
-        let (class, most) = (Class::HOST_WRITE, self.plan.units_per_program);
+        let (class, most) = (Class::HOST_WRITE, if LONE { 1 } else { self.plan.units_per_program });
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         fifo.cut(&mut self.slab, slot, most);
         if fifo.head == NONE {
             self.dies[die as usize].waiting.clear(class, at);
         }
         let place = block * self.plan.units_per_block + page * most;
-        let closed = if most == 1 {
+        let closed = if LONE || most == 1 {
             self.place_lone_unit(slot, place, block, plane)
         } else {
             let closed = self.space.fill_open_page(&mut self.blocks, plane, Stream::Host, block);
@@ -134,7 +140,7 @@ impl Kernel {
         let address = PageAddress {
             plane: at,
             block: block - plane * self.blocks_per_plane.get(),
-            page: page * self.pages_per_program,
+            page: if LONE { page } else { page * self.pages_per_program },
         };
         self.command.add(address, self.program_bytes);
         self.attach(die, slot);
