@@ -91,10 +91,14 @@ impl Kernel {
             GC_WRITE => self.end_moved_program(die),
             _ => return Ok(false),
         }
-        if self.dirty.is_empty() {
-            self.dispatch_straight(die, queue)?;
-        } else {
+        if !self.dirty.is_empty() {
             self.mark(die);
+        } else if !self.straight_pages {
+            self.dispatch_pages(die, queue)?;
+        } else if class == Class::HOST_WRITE {
+            self.dispatch_page(die, queue)?;
+        } else {
+            self.dispatch_any_page(die, queue)?;
         }
         self.run_straight(queue)?;
         Ok(true)

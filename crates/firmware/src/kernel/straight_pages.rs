@@ -179,8 +179,9 @@ impl Kernel {
 
     /// The same for whatever waits for an idle die.
     #[inline(never)]
-    fn dispatch_any_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+    pub(super) fn dispatch_any_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let state = &self.dies[die as usize];
+        debug_assert!(!state.busy, "it looks for work");
         let Some(waiting) = state.waiting.of_host_and_gc().filter(|_| self.shared_count == 0) else {
             self.dispatch(die, queue)?;
             return Ok(());
