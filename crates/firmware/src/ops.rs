@@ -150,6 +150,17 @@ impl Slab {
         self.free = slot;
     }
 
+    /// Takes the operation out of a slot, and gives that back.
+    #[inline(always)]
+    pub fn take(&mut self, slot: u32) -> FlashOp {
+        self.live -= 1;
+        let op = &mut self.ops[slot as usize];
+        let taken = *op;
+        op.next = self.free;
+        self.free = slot;
+        taken
+    }
+
     /// Operations stored.
     pub fn live(&self) -> u32 {
         self.live

@@ -33,9 +33,12 @@ pub(super) fn is_possible<D: Device>(drive: &mut D, feeds: &[Feed], streams: &St
 #[inline(always)]
 fn next(feed: &Feed, drive: &Drive) -> Option<Time> {
     let head = feed.head.as_ref()?;
+    if feed.in_flight >= feed.limit {
+        return Some(Time::MAX);
+    }
     let ready = if feed.closed { feed.not_before } else { head.arrival.max(feed.not_before) };
     let at = ready.max(drive.now());
-    let waits = feed.in_flight >= feed.limit || (at == drive.now() && !drive.has_slot(0));
+    let waits = at == drive.now() && !drive.has_slot(0);
     Some(if waits { Time::MAX } else { at })
 }
 

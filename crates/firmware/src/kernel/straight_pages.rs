@@ -63,9 +63,8 @@ impl Kernel {
         let left = self.leave_die(die, Class::HOST_WRITE);
         let mut done = HostDone { request: NONE, units: 0, bytes: 0, gc_affected: false };
         for &slot in left.slots() {
-            let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = *self.slab.get(slot);
+            let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = self.slab.take(slot);
             debug_assert!(next == NONE, "a page has one operation");
-            self.slab.remove(slot);
             let units = u32::from(units);
             if buffered {
                 self.buffer.leave(held, ordinal, units);
