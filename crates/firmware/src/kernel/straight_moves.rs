@@ -80,11 +80,16 @@ impl Kernel {
             return Ok(false);
         }
         let by_page = self.straight_pages && self.dies[die as usize].count == 1;
+        // Writes of whole pages mostly follow each other.
+        let mut in_rows = false;
         match class {
             Class::HOST_READ if self.has_read_to_merge(die) => self.end_read_to_merge(die),
             Class::HOST_READ => self.end_reads(die),
-            Class::HOST_WRITE if self.straight_pages => self.end_pages_of_host(die),
-            Class::HOST_WRITE => self.end_program(die),
+            Class::HOST_WRITE if self.straight_pages => {
+                self.end_pages_of_host(die);
+                in_rows = true;
+            }
+            Class::HOST_WRITE => in_rows = self.end_program(die),
             GC_READ if by_page => self.end_page_read(die),
             GC_WRITE if by_page => self.end_moved_page(die),
             GC_READ => self.end_moved_read(die),
@@ -93,12 +98,8 @@ impl Kernel {
         }
         if !self.dirty.is_empty() {
             self.mark(die);
-        } else if !self.straight_pages {
-            self.dispatch_pages(die, queue)?;
-        } else if class == Class::HOST_WRITE {
-            self.dispatch_page(die, queue)?;
-        } else {
-            self.dispatch_any_page(die, queue)?;
+        } else if !(in_rows && self.dispatch_row(die, queue)?) {
+            self.dispatch_any(die, queue)?;
         }
         self.run_straight(queue)?;
         Ok(true)
@@ -174,18 +175,19 @@ impl Kernel {
         }
     }
 
-    /// The program of a die with units of the host has ended.
+    /// The program of a die with units of the host has ended; true if its last operation filled a page.
     #[inline(never)]
-    pub(super) fn end_program(&mut self, die: u32) {
+    pub(super) fn end_program(&mut self, die: u32) -> bool {
         let left = self.leave_die(die, Class::HOST_WRITE);
         // Neighbours of one request are told to it together.
         let mut done = HostDone { request: NONE, units: 0, bytes: 0, gc_affected: false };
+        let mut last = 0;
         for &first in left.slots() {
             let mut slot = first;
             while slot != NONE {
-                let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = *self.slab.get(slot);
+                let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = self.slab.take(slot);
                 let units = u32::from(units);
-                self.slab.remove(slot);
+                last = units;
                 if buffered {
                     self.buffer.leave(held, ordinal, units);
                     self.more_units -= units - 1;
@@ -202,6 +204,7 @@ impl Kernel {
             }
         }
         self.done.push(done);
+        last == self.plan.units_per_program
     }
 
     /// The command of a die that read pages of victims has ended: each unit that is still valid waits to be written.
@@ -423,9 +426,8 @@ impl Kernel {
     /// As [`Kernel::run`], where mostly dies find work and nothing else is to do.
     #[inline(always)]
     pub(super) fn run_straight(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        while let Some(die) = self.dirty.pop_front() {
-            self.dies[die as usize].queued = false;
-            self.dispatch_straight(die, queue)?;
+        if !self.dirty.is_empty() {
+            self.dispatch_dirty(queue)?;
         }
         // Of what `is_quiet` looks at, the rest is for other drives.
         if !((self.stalled && self.busy == 0) | self.shared_dirty) && self.fault.is_none() {
@@ -434,9 +436,22 @@ impl Kernel {
         self.run(queue)
     }
 
-    /// As [`Kernel::dispatch`], where mostly reads and writes of host and GC wait, each for a plane.
+    /// Lets all dies look for work that may find some.
+    #[inline(never)]
+    fn dispatch_dirty(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        while let Some(die) = self.dirty.pop_front() {
+            let state = &mut self.dies[die as usize];
+            state.queued = false;
+            if !state.busy && !(self.straight_pages && self.dispatch_row(die, queue)?) {
+                self.dispatch_any(die, queue)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Kernel::dispatch`] for an idle die, where mostly reads and writes of host and GC wait, each for a plane.
     #[inline(always)]
-    fn dispatch_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+    fn dispatch_any(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         if self.straight_pages {
             self.dispatch_page(die, queue)
         } else {
@@ -448,9 +463,7 @@ impl Kernel {
     #[inline(never)]
     fn dispatch_pages(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let state = &self.dies[die as usize];
-        if state.busy {
-            return Ok(());
-        }
+        debug_assert!(!state.busy, "it looks for work");
         let Some(waiting) = state.waiting.of_host_and_gc().filter(|_| self.shared_count == 0) else {
             self.dispatch(die, queue)?;
             return Ok(());

@@ -26,11 +26,6 @@ impl Kernel {
         self.plan.units_per_program == 1 && self.plan.domains > 1 && !self.avoids_short && self.moves_straight()
     }
 
-    /// True if, beside that, programs of the host in several planes go straight.
-    pub(super) fn writes_rows(&self) -> bool {
-        self.moves_pages() && self.pack.window() > 0
-    }
-
     /// True if programs and moves go straight page by page.
     #[must_use]
     pub fn is_straight_in_pages(&self) -> bool {
@@ -159,26 +154,9 @@ impl Kernel {
         self.dies[die as usize].waiting.set(class, plane - die * self.planes_per_die.get());
     }
 
-    /// As [`Kernel::dispatch_straight`].
-    #[inline(always)]
-    pub(super) fn dispatch_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
-        let state = &self.dies[die as usize];
-        if state.busy {
-            return Ok(());
-        }
-        // Where nothing but writes of the host waits, for several planes, mostly all of these have an open block.
-        if let Some(planes) = state.waiting.only_host_writes() {
-            let row = self.straight_rows && planes & planes.wrapping_sub(1) != 0 && self.shared_count == 0;
-            if row && self.program_row_of_host(die, planes, queue)? {
-                return Ok(());
-            }
-        }
-        self.dispatch_any_page(die, queue)
-    }
-
-    /// The same for whatever waits for an idle die.
+    /// As [`Kernel::dispatch_any`].
     #[inline(never)]
-    pub(super) fn dispatch_any_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+    pub(super) fn dispatch_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let state = &self.dies[die as usize];
         debug_assert!(!state.busy, "it looks for work");
         let Some(waiting) = state.waiting.of_host_and_gc().filter(|_| self.shared_count == 0) else {

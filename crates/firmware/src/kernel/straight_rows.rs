@@ -22,10 +22,29 @@ struct AtHand {
 }
 
 impl Kernel {
-    /// Programs the oldest unit of the host that waits for an idle die, with partners of other planes, where nothing else waits there; false if it
-    /// has to be done as elsewhere, and nothing has happened yet. The planes are given as bits.
+    /// True if programs of the host in several planes go straight, beside other programs and moves.
+    pub(super) fn writes_rows(&self) -> bool {
+        self.moves_straight() && self.pack.window() > 0 && !self.avoids_short
+    }
+
+    /// Programs the oldest writes of the host that wait for an idle die, where nothing else waits there and they wait for several planes, of which
+    /// mostly all have an open block; false if it has to be done as elsewhere, and nothing has happened yet.
+    #[inline(always)]
+    pub(super) fn dispatch_row(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let Some(planes) = self.dies[die as usize].waiting.only_host_writes() else { return Ok(false) };
+        if !self.straight_rows || planes & planes.wrapping_sub(1) == 0 || self.shared_count > 0 {
+            return Ok(false);
+        }
+        if self.straight_pages {
+            self.program_row_of_host::<true>(die, planes, queue)
+        } else {
+            self.program_row_of_host::<false>(die, planes, queue)
+        }
+    }
+
+    /// The same where they wait for these planes, as bits. `LONE` is for [`Kernel::bind_row`].
     #[inline(never)]
-    pub(super) fn program_row_of_host(
+    fn program_row_of_host<const LONE: bool>(
         &mut self,
         die: u32,
         planes: u32,
@@ -33,7 +52,7 @@ impl Kernel {
     ) -> Result<bool, Fault> {
         let at = self.oldest_write(die, planes);
         self.command.clear(Kind::Program);
-        if !self.bind_row::<true>(die, at, planes & !(1 << at))? {
+        if !self.bind_row::<LONE>(die, at, planes & !(1 << at))? {
             return Ok(false);
         }
         self.begin_row(die, queue)?;
