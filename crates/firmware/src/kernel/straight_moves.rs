@@ -426,27 +426,19 @@ impl Kernel {
     /// As [`Kernel::run`], where mostly dies find work and nothing else is to do.
     #[inline(always)]
     pub(super) fn run_straight(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        if !self.dirty.is_empty() {
-            self.dispatch_dirty(queue)?;
+        while let Some(die) = self.dirty.pop_front() {
+            self.dies[die as usize].queued = false;
+            if self.straight_pages {
+                self.dispatch_idle_page(die, queue)?;
+            } else if !self.dies[die as usize].busy {
+                self.dispatch_pages(die, queue)?;
+            }
         }
         // Of what `is_quiet` looks at, the rest is for other drives.
         if !((self.stalled && self.busy == 0) | self.shared_dirty) && self.fault.is_none() {
             return Ok(());
         }
         self.run(queue)
-    }
-
-    /// Lets all dies look for work that may find some.
-    #[inline(never)]
-    fn dispatch_dirty(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
-        while let Some(die) = self.dirty.pop_front() {
-            let state = &mut self.dies[die as usize];
-            state.queued = false;
-            if !state.busy && !(self.straight_pages && self.dispatch_row(die, queue)?) {
-                self.dispatch_any(die, queue)?;
-            }
-        }
-        Ok(())
     }
 
     /// As [`Kernel::dispatch`] for an idle die, where mostly reads and writes of host and GC wait, each for a plane.

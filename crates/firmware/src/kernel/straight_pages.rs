@@ -154,6 +154,15 @@ impl Kernel {
         self.dies[die as usize].waiting.set(class, plane - die * self.planes_per_die.get());
     }
 
+    /// As [`Kernel::dispatch_any`] for a die that may be busy.
+    #[inline(never)]
+    pub(super) fn dispatch_idle_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        if self.dies[die as usize].busy || self.dispatch_row(die, queue)? {
+            return Ok(());
+        }
+        self.dispatch_page(die, queue)
+    }
+
     /// As [`Kernel::dispatch_any`].
     #[inline(never)]
     pub(super) fn dispatch_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
