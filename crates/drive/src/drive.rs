@@ -177,6 +177,11 @@ pub struct Drive {
     flushing: VecDeque<u32>,
     #[serde(skip)]
     completions: Vec<Completion>,
+    /// True if somebody asks for the number of completions alone, and how many there were since.
+    #[serde(skip)]
+    counts_completions: bool,
+    #[serde(skip)]
+    completed: u32,
     /// Measurements since the last [`Drive::start_measuring`].
     #[serde(skip, default = "nothing")]
     pub metrics: Metrics,
@@ -262,6 +267,8 @@ impl Drive {
             blocked: VecDeque::new(),
             flushing: VecDeque::new(),
             completions: Vec::new(),
+            counts_completions: false,
+            completed: 0,
             metrics: Metrics::new(0),
             late,
             rounds,
@@ -430,6 +437,17 @@ impl Drive {
             }
         }
         Ok(())
+    }
+
+    /// From now on completions are only counted, or told again.
+    pub(crate) fn count_completions(&mut self, counts: bool) {
+        self.counts_completions = counts;
+    }
+
+    /// Completions that were counted since the last call.
+    #[inline(always)]
+    pub(crate) fn take_completed(&mut self) -> u32 {
+        std::mem::take(&mut self.completed)
     }
 
     /// Submits a request at time `at`, not before the drive's time; gives its slot.

@@ -161,7 +161,11 @@ impl Drive {
             self.rounds.end(counters);
         }
         self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());
-        self.completions.push(Completion { request, time: self.now, submitted, slot, gc_affected });
+        if self.counts_completions {
+            self.completed += 1;
+        } else {
+            self.completions.push(Completion { request, time: self.now, submitted, slot, gc_affected });
+        }
         if self.queued.is_empty() {
             return Ok(());
         }
