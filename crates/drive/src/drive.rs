@@ -18,8 +18,8 @@ mod serving;
 pub use queueing::Queueing;
 pub use reading::Reading;
 
-pub(crate) use passing::Coming;
 use passing::After;
+pub(crate) use passing::Coming;
 pub(crate) use saved::Unusable;
 
 use crate::activity::Activity;

@@ -415,13 +415,7 @@ impl Package {
     /// do: ends, brings out the data of a plain read of one page, or sends those of the next plane of a program. None, and nothing has
     /// happened, if it does something else. The bus is asked for where it is used.
     #[inline(always)]
-    pub fn advance<B: Bus>(
-        &mut self,
-        die: u32,
-        now: Time,
-        timing: &Timing,
-        bus: impl FnOnce() -> B,
-    ) -> Option<Step> {
+    pub fn advance<B: Bus>(&mut self, die: u32, now: Time, timing: &Timing, bus: impl FnOnce() -> B) -> Option<Step> {
         self.dies[die as usize].advance(die, now, timing, bus)
     }
 
