@@ -392,6 +392,7 @@ impl Kernel {
         let mut at = units.start as usize % planes.len();
         for unit in units {
             let plane = planes[at];
+            debug_assert_eq!(placement.at(unit), Constraint::Plane(plane), "it says the same page by page");
             at = if at + 1 == planes.len() { 0 } else { at + 1 };
             *sequence += 1;
             let slot = slab.insert(FlashOp {

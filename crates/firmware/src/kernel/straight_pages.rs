@@ -3,8 +3,8 @@
 //! `straight_moves` has this way for all drives. Where one unit fills a page, and nothing waits that could share its command, each step is
 //! one operation in a known slot: the read of a victim becomes its write, and this the next read of its job, in the same slot. So the
 //! functions here have no loops, detours or commands that are put together; what they cannot do at once they leave to
-//! `straight_moves`, before anything has happened. Only programs of the host in several planes at once are many operations; they begin and end here,
-//! too, and `straight_rows` binds them.
+//! `straight_moves`, before anything has happened. Only programs of the host in several planes at once are many operations; they end here, too,
+//! and `straight_rows` binds and begins them.
 //!
 //! [`Kernel::moves_pages`] is the one place that says which drives may go this way.
 

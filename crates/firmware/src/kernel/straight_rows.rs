@@ -1,8 +1,9 @@
-//! Binding writes of the host that fill their pages, in one or several planes of a die.
+//! Rows of writes of the host: pages of one or several planes of a die that are bound, and mostly begun, as one.
 //!
 //! Most writes wait for a plane with an open block, and fill a page: a whole unit where a page has one, or a stretch. Then all that is asked
-//! about a plane is known from the head of its queue and from its open block, and the page is bound in one go. Anything else takes the way
-//! of `straight_moves`, page by page.
+//! about a plane is known from the head of its queue and from its open block, and the page is bound in one go. Where nothing but such writes
+//! waits for a die, for several planes, the oldest leads, and no other class is looked at. Anything else takes the way of `straight_moves`,
+//! page by page.
 
 use super::direct::bits;
 use super::{Fault, Kernel};
