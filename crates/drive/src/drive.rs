@@ -18,6 +18,7 @@ mod serving;
 pub use queueing::Queueing;
 pub use reading::Reading;
 
+use passing::After;
 pub(crate) use passing::Coming;
 pub(crate) use saved::Unusable;
 
@@ -177,6 +178,11 @@ pub struct Drive {
     flushing: VecDeque<u32>,
     #[serde(skip)]
     completions: Vec<Completion>,
+    /// True if somebody asks for the number of completions alone, and how many there were since.
+    #[serde(skip)]
+    counts_completions: bool,
+    #[serde(skip)]
+    completed: u32,
     /// Measurements since the last [`Drive::start_measuring`].
     #[serde(skip, default = "nothing")]
     pub metrics: Metrics,
@@ -265,6 +271,8 @@ impl Drive {
             blocked: VecDeque::new(),
             flushing: VecDeque::new(),
             completions: Vec::new(),
+            counts_completions: false,
+            completed: 0,
             metrics: Metrics::new(0),
             late,
             rounds,
@@ -436,6 +444,17 @@ impl Drive {
         Ok(())
     }
 
+    /// From now on completions are only counted, or told again.
+    pub(crate) fn count_completions(&mut self, counts: bool) {
+        self.counts_completions = counts;
+    }
+
+    /// Completions that were counted since the last call.
+    #[inline(always)]
+    pub(crate) fn take_completed(&mut self) -> u32 {
+        std::mem::take(&mut self.completed)
+    }
+
     /// Submits a request at time `at`, not before the drive's time; gives its slot.
     ///
     /// # Errors
@@ -528,17 +547,20 @@ impl Drive {
     /// As [`Drive::step`].
     pub(crate) fn steps_from(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
         let has_alarms = self.has_alarms;
-        let mut taken = u32::from(self.comes_first(coming, until, most)?);
+        let mut taken = self.comes_first(coming, until, most)?;
         while taken < most {
             // An alarm comes after the events of its instant.
             let limit = if has_alarms { until.min(self.next_alarm()) } else { until };
             if let Some(event) = self.queue.pop_until(limit) {
                 taken += 1;
-                let ended = self.handle(event, if taken < most { limit } else { event.time })?;
-                if let Some(slot) = ended {
-                    taken += u32::from(event.kind != FINISH);
-                    self.finish(slot)?;
-                    break;
+                match self.handle(event, if taken < most { limit } else { event.time })? {
+                    After::Nothing => {}
+                    After::Data => taken += 1,
+                    After::End(slot) => {
+                        taken += u32::from(event.kind != FINISH);
+                        self.finish(slot)?;
+                        break;
+                    }
                 }
             } else if has_alarms && self.wake_before(until)? {
                 taken += 1;
@@ -564,23 +586,27 @@ impl Drive {
     /// Handles an event, but for the end of a request: it tells whose. What follows from the event alone may be done at once, if it is
     /// before `until`.
     #[inline(always)]
-    fn handle(&mut self, event: Event, until: Time) -> Result<Option<u32>, Fault> {
+    fn handle(&mut self, event: Event, until: Time) -> Result<After, Fault> {
         self.pass_to(event.time);
         match event.kind {
             DIE => {
                 self.kernel.on_die(event.time, event.index, &mut self.queue)?;
                 return self.settle_until(until);
             }
-            ARRIVE => self.arrive(event.index)?,
+            ARRIVE => {
+                if self.arrive(event.index, until)? {
+                    return Ok(After::Data);
+                }
+            }
             DATA => self.enqueue(event.index)?,
             PROCESSOR_EVENT => {
                 let until = until.min(self.look_due);
                 self.now = self.kernel.on_processor(event.time, event.index, until, &mut self.queue)?;
                 self.settle()?;
             }
-            _ => return Ok(Some(event.index)),
+            _ => return Ok(After::End(event.index)),
         }
-        Ok(None)
+        Ok(After::Nothing)
     }
 
     /// Handles all events up to and including `time`, and sets the drive's time to it.
@@ -606,23 +632,31 @@ impl Drive {
         &mut self.completions
     }
 
-    /// A command is in the drive: a write's data follow, other requests are queued.
+    /// A command is in the drive: a write's data follow, other requests are queued. True if the data were the next event, before `until`, and
+    /// have come, too.
     #[inline(always)]
-    fn arrive(&mut self, slot: u32) -> Result<(), Fault> {
+    fn arrive(&mut self, slot: u32, until: Time) -> Result<bool, Fault> {
         let request = &self.slots[slot as usize].request;
-        if request.op == Op::Write {
-            self.bring(slot);
-            return Ok(());
+        if request.op != Op::Write {
+            self.enqueue(slot)?;
+            return Ok(false);
         }
-        self.enqueue(slot)
+        self.bring(slot, until)
     }
 
-    /// The data of a write are on their way.
+    /// The data of a write are on their way, or have come at once, as [`Drive::arrive`] tells.
     #[inline(never)]
-    fn bring(&mut self, slot: u32) {
+    fn bring(&mut self, slot: u32, until: Time) -> Result<bool, Fault> {
         let time = self.data_in.time(&self.link.data_in, self.slots[slot as usize].request.bytes);
         let time = self.wires[0].carry(self.now, time);
-        self.queue.push_in_row(time, DATA, slot);
+        let comes = self.is_next(time, until);
+        if comes {
+            self.pass_to(time);
+            self.enqueue(slot)?;
+        } else {
+            self.queue.push_in_row(time, DATA, slot);
+        }
+        Ok(comes)
     }
 
     /// Ends everything in flight, buffered writes included.

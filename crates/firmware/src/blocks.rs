@@ -446,6 +446,38 @@ impl Blocks {
         (page, page + 1 == self.programs_per_block)
     }
 
+    /// The same for a page of one unit, which becomes valid there; true when it was the last of its block.
+    #[inline(always)]
+    pub(crate) fn fill_next(&mut self, block: u32, plane: u32) -> bool {
+        self.valid[plane as usize] += 1;
+        self.records[block as usize].valid += 1;
+        self.program_next(block, plane).1
+    }
+
+    /// The same where the unit becomes invalid in a block of the plane: as [`Blocks::program_next`], [`Blocks::lose`] and
+    /// [`Blocks::gain`]. Not for superblocks.
+    #[inline(always)]
+    pub(crate) fn replace_next(&mut self, block: u32, plane: u32, old: u32) -> bool {
+        debug_assert!(self.plane_of(old) == plane && !self.has_superblocks(), "it is in the plane, and stands alone");
+        let number = self.domain_of_plane(plane);
+        let domain = &mut self.domains[number as usize];
+        domain.clock = domain.clock.wrapping_add(1);
+        let record = &mut self.records[block as usize];
+        record.valid += 1;
+        record.write_point += 1;
+        let closed = record.write_point == self.programs_per_block;
+        let record = &mut self.records[old as usize];
+        record.touched = domain.clock;
+        record.valid -= 1;
+        if self.ranked && record.status == Status::Closed {
+            let rank = record.valid + if record.slc { self.slc_weight } else { 0 };
+            if !domain.lower_alone(old, (rank + 1, rank)) {
+                self.relink(number, old, (rank + 1, rank));
+            }
+        }
+        closed
+    }
+
     /// Valid units of a plane.
     #[inline]
     #[must_use]

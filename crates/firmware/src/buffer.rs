@@ -184,7 +184,7 @@ impl Buffer {
     /// The newest version of a unit, and of so many in all from it on, waits for its page as this operation.
     #[inline]
     pub(crate) fn pend(&mut self, cell: u32, units: u32, operation: u32) {
-        self.held.of_stretch(cell, units).iter_mut().for_each(|held| held.pending = operation);
+        self.held.change(cell, units, |held| held.pending = operation);
     }
 
     /// The operation that waits for its page with a unit.
@@ -425,10 +425,15 @@ impl Table {
         cells.iter().take_while(|held| held.pending == NONE).count() as u32
     }
 
-    /// The cells of a stretch.
-    #[inline]
-    fn of_stretch(&mut self, cell: u32, units: u32) -> &mut [Held] {
-        &mut self.units[cell as usize..(cell + units) as usize]
+    /// Changes the cells of a stretch. Pages mostly have four units.
+    #[inline(always)]
+    fn change(&mut self, cell: u32, units: u32, change: impl Fn(&mut Held)) {
+        let cells = &mut self.units[cell as usize..(cell + units) as usize];
+        if let Ok(four) = <&mut [Held; 4]>::try_from(&mut *cells) {
+            four.each_mut().into_iter().for_each(change);
+        } else {
+            cells.iter_mut().for_each(change);
+        }
     }
 
     /// A unit, and so many in all from it on, has another version.
@@ -437,7 +442,7 @@ impl Table {
         if units == 1 {
             self.units[cell as usize].versions += 1;
         } else {
-            self.of_stretch(cell, units).iter_mut().for_each(|held| held.versions += 1);
+            self.change(cell, units, |held| held.versions += 1);
         }
         self.groups[(cell >> self.together_bits) as usize].versions += units;
     }
@@ -449,9 +454,9 @@ impl Table {
             let versions = &mut self.units[cell as usize].versions;
             *versions = versions.checked_sub(1).expect("buffered units are counted");
         } else {
-            for held in self.of_stretch(cell, units) {
+            self.change(cell, units, |held| {
                 held.versions = held.versions.checked_sub(1).expect("buffered units are counted");
-            }
+            });
         }
         let group = &mut self.groups[(cell >> self.together_bits) as usize];
         group.versions -= units;

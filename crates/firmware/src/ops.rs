@@ -123,23 +123,22 @@ impl Slab {
     #[inline(always)]
     pub fn insert(&mut self, op: FlashOp) -> u32 {
         self.live += 1;
-        let slot = self.free;
-        // The operation is written straight to its place.
-        match self.ops.get_mut(slot as usize) {
-            Some(place) => {
-                self.free = place.next;
-                *place = op;
-                slot
-            }
-            None => self.append(op),
+        if self.free == NONE {
+            self.grow();
         }
+        // The operation is written straight to its place, which is the only one that it may get.
+        let slot = self.free;
+        let place = &mut self.ops[slot as usize];
+        self.free = place.next;
+        *place = op;
+        slot
     }
 
-    /// Stores an operation in a new slot.
+    /// Makes a new slot.
     #[cold]
-    fn append(&mut self, op: FlashOp) -> u32 {
-        self.ops.push(op);
-        self.ops.len() as u32 - 1
+    fn grow(&mut self) {
+        self.free = self.ops.len() as u32;
+        self.ops.push(FlashOp::default());
     }
 
     /// Gives a slot back.
@@ -148,6 +147,17 @@ impl Slab {
         self.live -= 1;
         self.ops[slot as usize].next = self.free;
         self.free = slot;
+    }
+
+    /// Takes the operation out of a slot, and gives that back.
+    #[inline(always)]
+    pub fn take(&mut self, slot: u32) -> FlashOp {
+        self.live -= 1;
+        let op = &mut self.ops[slot as usize];
+        let taken = *op;
+        op.next = self.free;
+        self.free = slot;
+        taken
     }
 
     /// Operations stored.

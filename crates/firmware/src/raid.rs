@@ -314,7 +314,7 @@ impl Parity {
 /// pages in a die, or two groups share some of their dies.
 pub fn groups(raid: Raid, placement: &PlacementPolicy, geometry: &Geometry) -> Option<Vec<Vec<u32>>> {
     let mut groups: Vec<Vec<u32>> = Vec::new();
-    for stripe in 0..placement.period() / raid.dies {
+    for stripe in 0..placement.round().len() as u32 / raid.dies {
         let die = |page| match placement.at(page) {
             Constraint::Plane(plane) => Some(plane / geometry.planes_per_die),
             _ => None,

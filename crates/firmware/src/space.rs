@@ -220,12 +220,14 @@ impl Space {
         self.open[plane as usize * STREAMS + stream as usize] != NONE
     }
 
-    /// The open block of a plane for a stream, and its next page, where [`Space::is_open`] says that there is one.
+    /// The open block of a plane for a stream, and its next page, if there is one, where [`Space::is_plain`].
     #[inline(always)]
     pub fn open_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> Option<(u32, u32)> {
-        let block = self.open[plane as usize * STREAMS + stream as usize];
-        let is_open = self.plain && self.pace_below == 0 && block != NONE;
-        is_open.then(|| (block, blocks.get(block).write_point))
+        debug_assert!(self.is_plain(), "there is more to it than the open block of the stream");
+        match self.open[plane as usize * STREAMS + stream as usize] {
+            NONE => None,
+            block => Some((block, blocks.get(block).write_point)),
+        }
     }
 
     /// True if each stream has an open block of its own in each plane, and nothing paces the host.
@@ -357,6 +359,19 @@ impl Space {
         let (_, closed) = blocks.program_next(block, plane);
         if closed {
             self.close_slot(plane as usize * STREAMS + stream as usize);
+        }
+        closed
+    }
+
+    /// The same for a page of one unit of the host, which becomes valid there and, if it has an old place, invalid in a block of the plane.
+    #[inline(always)]
+    pub fn fill_open_page_of_host(&mut self, blocks: &mut Blocks, plane: u32, block: u32, old: Option<u32>) -> bool {
+        let closed = match old {
+            Some(old) => blocks.replace_next(block, plane, old),
+            None => blocks.fill_next(block, plane),
+        };
+        if closed {
+            self.close_slot(plane as usize * STREAMS + Stream::Host as usize);
         }
         closed
     }

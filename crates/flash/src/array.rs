@@ -546,26 +546,29 @@ impl Flash {
         }
         if self.recorder.is_none() && lane < self.dies {
             let Seat { channel, package, die, .. } = self.seats[lane as usize];
-            let package = &mut self.packages[package as usize];
-            if package.ends(die) {
-                self.due[lane as usize] = END_OF_TIME;
-                return Progress::Done;
+            let Self { packages, channels, timing, due, passed, .. } = self;
+            let package = &mut packages[package as usize];
+            let step = package.advance(die, now, timing, move || {
+                let bus = &mut channels[channel as usize];
+                Port { bus, due, passed, lane }
+            });
+            match step {
+                Some(step) => return self.follow_up(lane, step, agenda),
+                None => return self.step_apart(now, lane, agenda),
             }
-            let bus = &mut self.channels[channel as usize];
-            let mut port = Port { bus, due: &mut self.due, passed: &mut self.passed, lane };
-            if let Some(time) = package.bring_out_alone(die, now, &self.timing, &mut port) {
-                self.set_due(lane, time, agenda);
-                return Progress::Busy;
-            }
-            if let Some(time) = package.load_next_plane(die, now, &self.timing, &mut port) {
-                self.set_due(lane, time, agenda);
-                return Progress::Busy;
-            }
-            let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut Silent };
-            let step = package.step(die, Lane::Main, around);
-            return self.follow_up(lane, step, agenda);
         }
         self.step_any(now, lane, agenda)
+    }
+
+    /// Handles an event of the main lane of a die that does what few commands do, and is not recorded.
+    #[inline(never)]
+    fn step_apart(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {
+        let Seat { channel, package, die, .. } = self.seats[lane as usize];
+        let bus = &mut self.channels[channel as usize];
+        let mut port = Port { bus, due: &mut self.due, passed: &mut self.passed, lane };
+        let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut Silent };
+        let step = self.packages[package as usize].step(die, Lane::Main, around);
+        self.follow_up(lane, step, agenda)
     }
 
     /// Handles an event of a lane that is recorded, or the one beside a suspended command.
@@ -576,7 +579,7 @@ impl Flash {
     }
 
     /// What comes after a step of a lane.
-    #[inline]
+    #[inline(always)]
     fn follow_up(&mut self, lane: u32, step: Step, agenda: &mut impl Agenda) -> Progress {
         match step {
             Step::At(time) => {

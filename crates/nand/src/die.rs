@@ -123,15 +123,6 @@ impl Die {
         self.load_plane(die, now, timing, bus)
     }
 
-    /// Sends the data of the next plane of a program outside of cache mode on the main lane, as [`Die::step`] without a log would; none, and
-    /// nothing has happened, if it does something else at this time.
-    #[inline(always)]
-    pub(crate) fn load_next_plane(&mut self, die: u32, now: Time, timing: &Timing, bus: &mut impl Bus) -> Option<Time> {
-        let Slot { phase, command, sequence, .. } = &self.main;
-        let plain = *phase == Phase::Setup && command.kind == Kind::Program && !(command.cache | *sequence);
-        plain.then(|| self.load_plane(die, now, timing, bus))
-    }
-
     /// Sends the data of the next plane of a program outside of cache mode, and after the last one lets the array work.
     #[inline(always)]
     fn load_plane(&mut self, die: u32, now: Time, timing: &Timing, bus: &mut impl Bus) -> Time {
@@ -285,27 +276,34 @@ impl Die {
         }
     }
 
-    /// Ends the command of the main lane if it only waits for this time.
-    #[inline]
-    pub(crate) fn ends(&mut self) -> bool {
-        let ends = self.main.phase == Phase::Array;
-        if ends {
-            self.main.phase = Phase::Idle;
-        }
-        ends
-    }
-
-    /// Brings out the data of a plain read of one page on the main lane, as [`Die::step`] without a log would; none, and nothing has
-    /// happened, if it does something else at this time.
+    /// Advances the main lane as [`Die::step`] without a log would, if it does what most commands do: ends, brings out the data of a plain read of
+    /// one page, or sends those of the next plane of a program outside of cache mode. None, and nothing has happened, if it does
+    /// something else at this time.
     #[inline(always)]
-    pub(crate) fn bring_out_alone(&mut self, now: Time, timing: &Timing, bus: &mut impl Bus) -> Option<Time> {
+    pub(crate) fn advance<B: Bus>(
+        &mut self,
+        die: u32,
+        now: Time,
+        timing: &Timing,
+        bus: impl FnOnce() -> B,
+    ) -> Option<Step> {
         let slot = &mut self.main;
-        if slot.phase != Phase::OutAlone {
+        if slot.phase == Phase::Array {
+            slot.phase = Phase::Idle;
+            return Some(Step::Done);
+        }
+        if slot.phase == Phase::OutAlone {
+            slot.phase = Phase::Array;
+            let bytes = slot.command.first().1;
+            let end = slot.pass_alone(Segment::ReadOut, bytes, 0, &mut self.times, now, timing, &mut bus());
+            return Some(Step::At(end));
+        }
+        let Slot { phase, command, sequence, .. } = slot;
+        let plain = *phase == Phase::Setup && command.kind == Kind::Program && !(command.cache | *sequence);
+        if !plain {
             return None;
         }
-        slot.phase = Phase::Array;
-        let bytes = slot.command.first().1;
-        Some(slot.pass_alone(Segment::ReadOut, bytes, 0, &mut self.times, now, timing, bus))
+        Some(Step::At(self.load_plane(die, now, timing, &mut bus())))
     }
 
     /// Phases of cache mode, copyback, suspension and retry.

@@ -411,25 +411,12 @@ impl Package {
         state.retries = retries.min(255) as u8;
     }
 
-    /// Ends the command of a die at the time that it requested, as [`Package::step`] does without a log, if all of it is done; else
-    /// false, and nothing has happened.
-    #[inline]
-    pub fn ends(&mut self, die: u32) -> bool {
-        self.dies[die as usize].ends()
-    }
-
-    /// Brings out the data of a die's plain read of one page at the time that it requested, as [`Package::step`] does without a log; none,
-    /// and nothing has happened, if it does something else.
+    /// Advances the main lane of a die at the time that it requested, as [`Package::step`] does without a log, if it does what most commands
+    /// do: ends, brings out the data of a plain read of one page, or sends those of the next plane of a program. None, and nothing has
+    /// happened, if it does something else. The bus is asked for where it is used.
     #[inline(always)]
-    pub fn bring_out_alone(&mut self, die: u32, now: Time, timing: &Timing, bus: &mut impl Bus) -> Option<Time> {
-        self.dies[die as usize].bring_out_alone(now, timing, bus)
-    }
-
-    /// Sends the data of the next plane of a die's program at the time that it requested, as [`Package::step`] does without a log; none,
-    /// and nothing has happened, if it does something else.
-    #[inline(always)]
-    pub fn load_next_plane(&mut self, die: u32, now: Time, timing: &Timing, bus: &mut impl Bus) -> Option<Time> {
-        self.dies[die as usize].load_next_plane(die, now, timing, bus)
+    pub fn advance<B: Bus>(&mut self, die: u32, now: Time, timing: &Timing, bus: impl FnOnce() -> B) -> Option<Step> {
+        self.dies[die as usize].advance(die, now, timing, bus)
     }
 
     /// Advances a die at the time that it requested.
@@ -531,6 +518,31 @@ mod tests {
         ));
     }
 
+    /// A bus that somebody else keeps.
+    struct Lent<'a>(&'a mut OwnBus);
+
+    impl Bus for Lent<'_> {
+        fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
+            self.0.reserve(ready, duration, short)
+        }
+
+        fn reserve_kept(&mut self, ready: Time, count: Time, duration: Time, pause: Time, last: Time) -> Time {
+            self.0.reserve_kept(ready, count, duration, pause, last)
+        }
+
+        fn reserve_row(&mut self, ready: Time, duration: Time, follow: impl Iterator<Item = Time>) -> Time {
+            self.0.reserve_row(ready, duration, follow)
+        }
+
+        fn next_of_row(&mut self, now: Time) -> Time {
+            self.0.next_of_row(now)
+        }
+
+        fn opening(&self, ready: Time) -> Time {
+            self.0.opening(ready)
+        }
+    }
+
     #[test]
     fn a_command_of_one_page_begins_as_any_other() {
         let (mut single, timing, mut single_bus) = package();
@@ -548,14 +560,16 @@ mod tests {
                 assert_eq!(again, Err(Violation::Busy { die }));
                 now = begun.expect("it breaks no rule");
                 if kind == Kind::Read {
-                    let out = single.bring_out_alone(die, now, &timing, &mut single_bus);
+                    let out = single.advance(die, now, &timing, || Lent(&mut single_bus));
                     let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
-                    assert_eq!(out.map(Step::At), Some(any.step(die, Lane::Main, around)));
-                    now = out.expect("its data come out");
+                    assert_eq!(out, Some(any.step(die, Lane::Main, around)));
+                    let Some(Step::At(end)) = out else { panic!("its data come out") };
+                    now = end;
                 }
-                assert_eq!(single.bring_out_alone(die, now, &timing, &mut single_bus), None);
+                let ended = single.advance(die, now, &timing, || Lent(&mut single_bus));
                 let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
-                assert_eq!((single.ends(die), any.step(die, Lane::Main, around)), (true, Step::Done));
+                assert_eq!((ended, any.step(die, Lane::Main, around)), (Some(Step::Done), Step::Done));
+                assert_eq!(single.advance(die, now, &timing, || Lent(&mut single_bus)), None, "it is idle");
                 assert_eq!((&single, single_bus), (&any, any_bus));
                 now += 1_000_000_000;
             }
@@ -582,14 +596,14 @@ mod tests {
                 let begun = begun.expect("it breaks no rule");
                 let again = plain.begin_program(die, &command, now, &timing, &mut plain_bus);
                 assert_eq!(again, Err(Violation::Busy { die }));
-                assert_eq!(plain.bring_out_alone(die, begun, &timing, &mut plain_bus), None);
-                let loaded = plain.load_next_plane(die, begun, &timing, &mut plain_bus);
+                let loaded = plain.advance(die, begun, &timing, || Lent(&mut plain_bus));
                 let around = Around { now: begun, timing: &timing, bus: &mut any_bus, log: &mut Silent };
-                assert_eq!(loaded.map(Step::At), Some(any.step(die, Lane::Main, around)));
-                now = loaded.expect("it has two planes");
-                assert_eq!(plain.load_next_plane(die, now, &timing, &mut plain_bus), None);
+                assert_eq!(loaded, Some(any.step(die, Lane::Main, around)));
+                let Some(Step::At(end)) = loaded else { panic!("it has two planes") };
+                now = end;
+                let ended = plain.advance(die, now, &timing, || Lent(&mut plain_bus));
                 let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
-                assert_eq!((plain.ends(die), any.step(die, Lane::Main, around)), (true, Step::Done));
+                assert_eq!((ended, any.step(die, Lane::Main, around)), (Some(Step::Done), Step::Done));
                 assert_eq!((&plain, plain_bus), (&any, any_bus));
             }
         }

@@ -402,7 +402,7 @@ impl Timing {
     }
 
     /// tPROG of a command on a die: that of its slowest page, with the spread within their classes. In SLC mode there is none.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn t_prog_of(&self, die: u32, command: &Command) -> Time {
         if command.slc {

@@ -14,6 +14,13 @@ const PLACES: usize = 64 * WORDS;
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 
+/// The events of a place but the first: the first of them, and the last.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    second: u32,
+    last: u32,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel {
@@ -21,8 +28,8 @@ pub(super) struct Wheel {
     keys: Box<[u128; PLACES]>,
     /// The places that have more, as bits.
     shared: [u64; WORDS],
-    /// Of these, the second event, as a number of `others`.
-    seconds: Box<[u32; PLACES]>,
+    /// Of these, the second event and the last, as numbers of `others`.
+    rests: Box<[Rest; PLACES]>,
     /// All events but the first of their place, and the one that follows in it; what is not in use follows `free`.
     others: Vec<(u128, u32)>,
     free: u32,
@@ -40,7 +47,7 @@ impl Default for Wheel {
         Self {
             keys: vec![0; PLACES].into_boxed_slice().try_into().expect(many),
             shared: [0; WORDS],
-            seconds: vec![0; PLACES].into_boxed_slice().try_into().expect(many),
+            rests: vec![Rest { second: NONE, last: NONE }; PLACES].into_boxed_slice().try_into().expect(many),
             others: Vec::new(),
             free: NONE,
             taken: [0; WORDS],
@@ -91,39 +98,62 @@ impl Wheel {
         Some(at)
     }
 
-    /// Puts an event into a place that has some, in their order.
+    /// Puts an event into a place that has some, in their order: mostly it is the last.
     #[inline(never)]
-    fn insert_behind(&mut self, key: u128, at: usize) {
-        let first = self.keys[at];
-        self.keys[at] = first.min(key);
-        let key = first.max(key);
-        let bit = 1 << (at % 64);
-        let mut after = if self.shared[at / 64] & bit != 0 { self.seconds[at] } else { NONE };
-        let mut before = NONE;
-        while after != NONE && self.others[after as usize].0 < key {
-            (before, after) = (after, self.others[after as usize].1);
+    fn insert_behind(&mut self, mut key: u128, at: usize) {
+        let first = &mut self.keys[at];
+        if key < *first {
+            key = std::mem::replace(first, key);
         }
         let number = self.free;
-        if number == NONE {
-            self.others.push((key, after));
-        } else {
-            self.free = std::mem::replace(&mut self.others[number as usize], (key, after)).1;
+        let Some(other) = self.others.get_mut(number as usize) else { return self.insert_more(key, at) };
+        self.free = std::mem::replace(other, (key, NONE)).1;
+        let rest = &mut self.rests[at];
+        let (word, bit) = (at / 64, 1 << (at % 64));
+        if self.shared[word] & bit == 0 {
+            self.shared[word] |= bit;
+            *rest = Rest { second: number, last: number };
+            return;
         }
-        let number = if number == NONE { self.others.len() as u32 - 1 } else { number };
+        let last = &mut self.others[rest.last as usize];
+        if key < last.0 {
+            return self.insert_between(key, number, at);
+        }
+        last.1 = number;
+        rest.last = number;
+    }
+
+    /// The same for an event that is not the first of its place, where there is no room for another.
+    #[cold]
+    fn insert_more(&mut self, key: u128, at: usize) {
+        self.others.push((0, NONE));
+        self.free = self.others.len() as u32 - 1;
+        self.insert_behind(key, at);
+    }
+
+    /// Links an event before the first that comes later; the last of its place does.
+    #[inline(never)]
+    fn insert_between(&mut self, key: u128, number: u32, at: usize) {
+        let (mut before, mut after) = (NONE, self.rests[at].second);
+        while self.others[after as usize].0 < key {
+            (before, after) = (after, self.others[after as usize].1);
+        }
+        self.others[number as usize].1 = after;
         if before == NONE {
-            self.seconds[at] = number;
+            self.rests[at].second = number;
         } else {
             self.others[before as usize].1 = number;
         }
-        self.shared[at / 64] |= bit;
     }
 
     /// Takes the first event from a place that has more; gives the one that is first then.
     #[inline(never)]
     fn take_before_others(&mut self, at: usize) -> u128 {
-        let number = self.seconds[at];
-        let (key, after) = std::mem::replace(&mut self.others[number as usize], (0, self.free));
-        (self.free, self.keys[at], self.seconds[at]) = (number, key, after);
+        let number = self.rests[at].second;
+        let other = &mut self.others[number as usize];
+        let (key, after) = *other;
+        other.1 = self.free;
+        (self.free, self.keys[at], self.rests[at].second) = (number, key, after);
         if after == NONE {
             self.shared[at / 64] &= !(1 << (at % 64));
         }

@@ -67,10 +67,10 @@ impl Drive {
             return None;
         }
         let state = &mut self.slots[done.request as usize];
-        let wire = &mut self.wires[usize::from(!self.link.half_duplex)];
+        let wire = usize::from(!self.link.half_duplex);
         if done.bytes > 0 {
             let time = self.data_out.time(&self.link.data_out, done.bytes);
-            state.data_end = state.data_end.max(wire.carry(self.now, time));
+            state.data_end = state.data_end.max(self.wires[wire].carry(self.now, time));
         }
         state.units -= done.units;
         state.gc_affected |= done.gc_affected;
@@ -82,7 +82,7 @@ impl Drive {
             split.done(done.request, self.now);
         }
         // Data went before it on the same wire, so it cannot overtake them.
-        Some(wire.carry(state.data_end.max(self.now), self.link.completion))
+        Some(self.wires[wire].carry(state.data_end.max(self.now), self.link.completion))
     }
 
     /// The write buffer has room again: blocked writes go on, and flushes may be done.
@@ -161,7 +161,11 @@ impl Drive {
             self.rounds.end(counters);
         }
         self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());
-        self.completions.push(Completion { request, time: self.now, submitted, slot, gc_affected });
+        if self.counts_completions {
+            self.completed += 1;
+        } else {
+            self.completions.push(Completion { request, time: self.now, submitted, slot, gc_affected });
+        }
         if self.queued.is_empty() {
             return Ok(());
         }

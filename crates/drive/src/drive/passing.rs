@@ -14,6 +14,17 @@ pub(crate) struct Coming {
     pub(super) time: Time,
 }
 
+/// What an event has led to at once.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum After {
+    /// Nothing that counts.
+    Nothing,
+    /// The data of a write have come.
+    Data,
+    /// It is time for the end of a request.
+    End(u32),
+}
+
 impl Coming {
     /// No command.
     pub(crate) const NONE: Self = Self { slot: NO_REQUEST, time: Time::MAX };
@@ -29,39 +40,40 @@ impl Drive {
         self.queue.push_in_row(time, ARRIVE, slot);
     }
 
-    /// Handles the arrival of a command if it is the next event and before `until`, else puts it into the queue; true if it was handled.
+    /// Handles the arrival of a command if it is the next event and before `until`, else puts it into the queue; tells how many events it handled:
+    /// the data of a write may come next.
     ///
     /// # Errors
     /// When the firmware broke a rule.
     #[inline(always)]
-    pub(super) fn comes_first(&mut self, coming: Coming, until: Time, most: u32) -> Result<bool, Fault> {
+    pub(super) fn comes_first(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
         let Coming { slot, time } = coming;
         if slot == NO_REQUEST {
-            return Ok(false);
+            return Ok(0);
         }
         if most > 0 && self.is_next(time, until) {
             self.pass_to(time);
-            self.arrive(slot)?;
-            return Ok(true);
+            let data = self.arrive(slot, if most > 1 { until } else { time })?;
+            return Ok(1 + u32::from(data));
         }
         self.queue.push_in_row(time, ARRIVE, slot);
-        Ok(false)
+        Ok(0)
     }
 
     /// True if an event at `time` comes next where nobody does anything before `until`; it then counts as one that went through the queue.
     #[inline(always)]
-    fn is_next(&mut self, time: Time, until: Time) -> bool {
+    pub(super) fn is_next(&mut self, time: Time, until: Time) -> bool {
         time < until && !(self.has_alarms && time >= self.next_alarm()) && self.queue.pass(time)
     }
 
     /// Gathers what the firmware has done as [`Drive::settle`], after all else that an event does. If this ends a request whose completion is the
     /// next event, and before `until`, its time has come, and it is given.
     #[inline(always)]
-    pub(super) fn settle_until(&mut self, until: Time) -> Result<Option<u32>, Fault> {
+    pub(super) fn settle_until(&mut self, until: Time) -> Result<After, Fault> {
         let done = self.kernel.done();
         // Without a write buffer nothing follows from it in the firmware. Pages of a command may belong to two requests.
         let last = match done[..] {
-            [] => return Ok(None),
+            [] => return Ok(After::Nothing),
             [only] if !self.buffers => only,
             [first, second] if !self.buffers => {
                 self.deliver(first);
@@ -69,17 +81,17 @@ impl Drive {
             }
             _ => {
                 self.gather()?;
-                return Ok(None);
+                return Ok(After::Nothing);
             }
         };
         self.kernel.done().clear();
         if let Some(time) = self.deliver_to_end(last) {
             if self.is_next(time, until) {
                 self.pass_to(time);
-                return Ok(Some(last.request));
+                return Ok(After::End(last.request));
             }
             self.queue.push_in_row(time, FINISH, last.request);
         }
-        Ok(None)
+        Ok(After::Nothing)
     }
 }

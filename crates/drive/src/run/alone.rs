@@ -33,14 +33,28 @@ pub(super) fn is_possible<D: Device>(drive: &mut D, feeds: &[Feed], streams: &St
 #[inline(always)]
 fn next(feed: &Feed, drive: &Drive) -> Option<Time> {
     let head = feed.head.as_ref()?;
+    if feed.in_flight >= feed.limit {
+        return Some(Time::MAX);
+    }
     let ready = if feed.closed { feed.not_before } else { head.arrival.max(feed.not_before) };
     let at = ready.max(drive.now());
-    let waits = feed.in_flight >= feed.limit || (at == drive.now() && !drive.has_slot(0));
+    let waits = at == drive.now() && !drive.has_slot(0);
     Some(if waits { Time::MAX } else { at })
 }
 
 /// Feeds a stream to a drive until [`STEPS`] are made, nothing is left to send, or something else is to be done.
 pub(super) fn feed(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<(), RunError> {
+    // Nobody looks at single completions.
+    feed.in_flight -= drive.completions().drain(..).len() as u32;
+    drive.count_completions(true);
+    let fed = feed_counting(drive, feed, steps);
+    drive.count_completions(false);
+    feed.in_flight -= drive.take_completed();
+    fed
+}
+
+/// The same where completions are only counted.
+fn feed_counting(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<(), RunError> {
     let mut coming = Coming::NONE;
     while *steps < STEPS {
         let Some(at) = next(feed, drive) else { break };
@@ -49,9 +63,7 @@ pub(super) fn feed(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Resul
             let taken = drive.steps_from(std::mem::replace(&mut coming, Coming::NONE), at, STEPS - *steps)?;
             if taken > 0 {
                 *steps += taken;
-                let completions = drive.completions();
-                feed.in_flight -= completions.len() as u32;
-                completions.clear();
+                feed.in_flight -= drive.take_completed();
                 continue;
             }
             if at >= END_OF_TIME || *steps + 1 == STEPS {

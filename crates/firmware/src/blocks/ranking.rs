@@ -2,6 +2,23 @@
 
 use super::{Blocks, Domain, Ends, NONE};
 
+impl Domain {
+    /// Moves a block of the ranking from one number of valid units to a lower one, if nothing else has as many units, before or after: else
+    /// false, and nothing has happened. What was written in order is overwritten in order, so mostly it is alone.
+    #[inline(always)]
+    pub(super) fn lower_alone(&mut self, block: u32, (from, to): (u32, u32)) -> bool {
+        const NOBODY: Ends = Ends { first: NONE, last: NONE };
+        let alone = Ends { first: block, last: block };
+        let Self { ranking, least, .. } = self;
+        if ranking[from as usize] != alone || ranking[to as usize] != NOBODY {
+            return false;
+        }
+        (ranking[from as usize], ranking[to as usize]) = (NOBODY, alone);
+        *least = (*least).min(to);
+        true
+    }
+}
+
 impl Blocks {
     /// A block comes last in the list of those with so many valid units.
     #[inline]
@@ -43,15 +60,14 @@ impl Blocks {
     /// Moves a block of the ranking from one number of valid units to a lower one.
     #[inline(always)]
     pub(super) fn lower(&mut self, domain: u32, block: u32, (from, to): (u32, u32)) {
-        const NOBODY: Ends = Ends { first: NONE, last: NONE };
-        let alone = Ends { first: block, last: block };
-        let Domain { ranking, least, .. } = &mut self.domains[domain as usize];
-        // What was written in order is overwritten in order: mostly nothing else has as many units, before or after.
-        if ranking[from as usize] == alone && ranking[to as usize] == NOBODY {
-            (ranking[from as usize], ranking[to as usize]) = (NOBODY, alone);
-            *least = (*least).min(to);
-            return;
+        if !self.domains[domain as usize].lower_alone(block, (from, to)) {
+            self.relink(domain, block, (from, to));
         }
+    }
+
+    /// The same where others have as many units.
+    #[inline(always)]
+    pub(super) fn relink(&mut self, domain: u32, block: u32, (from, to): (u32, u32)) {
         self.unlink(domain, block, from);
         self.link(domain, block, to);
     }

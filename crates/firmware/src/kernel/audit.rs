@@ -94,7 +94,7 @@ impl Kernel {
             let problem = format!("the saved state was made with \"{}\"; give it the same", scope(other.plan.domains));
             return Err(ConfigError::new("collect.scope", scope(self.plan.domains), problem));
         }
-        let pages = self.placement.period().max(other.placement.period());
+        let pages = self.placement.round().len().max(other.placement.round().len()) as u32;
         let same_planes = |page| self.placement.at(page) == other.placement.at(page);
         // Of an external policy that was saved only its name is known: see `keeps_planes`.
         let is_known = !matches!(other.placement, PlacementPolicy::Guest(_)) || other.placement.fixed();

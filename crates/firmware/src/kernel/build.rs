@@ -178,6 +178,7 @@ impl Kernel {
             straight: false,
             straight_moves: false,
             straight_pages: false,
+            straight_rows: false,
             avoids_straight: false,
             avoids_short: false,
             straight_by_stage: false,

@@ -327,6 +327,9 @@ pub struct Kernel {
     /// True if they may go straight page by page.
     #[serde(skip)]
     straight_pages: bool,
+    /// True if programs of the host in several planes go straight beside them.
+    #[serde(skip)]
+    straight_rows: bool,
     /// True if plain reads may go straight through processors and the commit stage.
     #[serde(skip)]
     straight_by_stage: bool,

@@ -118,6 +118,14 @@ impl Ready {
         (self.of_host_and_gc() == Some(u64::from(planes))).then_some(planes)
     }
 
+    /// The planes for which writes of the host wait, if nothing else waits.
+    #[inline]
+    pub fn only_host_writes(self) -> Option<u32> {
+        const AT: usize = Class::HOST_WRITE.index() * PLANES;
+        let waiting = self.of_host_and_gc()?;
+        (waiting & !(((1 << PLANES) - 1) << AT) == 0).then_some((waiting >> AT) as u32)
+    }
+
     /// The class and plane of a bit of host and GC.
     #[inline]
     pub fn of_bit(bit: u32) -> (Class, u32) {

@@ -51,6 +51,7 @@ impl Kernel {
         self.straight = self.goes_straight();
         self.straight_moves = self.moves_straight();
         self.straight_pages = self.moves_pages();
+        self.straight_rows = self.writes_rows();
         self.straight_by_stage = self.goes_straight_by_stage();
         self.by_stage_in_planes = self.goes_by_stage_in_planes();
         self.by_stage_in_pages = self.goes_by_stage_in_pages();

@@ -80,21 +80,26 @@ impl Kernel {
             return Ok(false);
         }
         let by_page = self.straight_pages && self.dies[die as usize].count == 1;
+        // Writes of whole pages mostly follow each other.
+        let mut in_rows = false;
         match class {
             Class::HOST_READ if self.has_read_to_merge(die) => self.end_read_to_merge(die),
             Class::HOST_READ => self.end_reads(die),
-            Class::HOST_WRITE if self.straight_pages => self.end_pages_of_host(die),
-            Class::HOST_WRITE => self.end_program(die),
+            Class::HOST_WRITE if self.straight_pages => {
+                self.end_pages_of_host(die);
+                in_rows = true;
+            }
+            Class::HOST_WRITE => in_rows = self.end_program(die),
             GC_READ if by_page => self.end_page_read(die),
             GC_WRITE if by_page => self.end_moved_page(die),
             GC_READ => self.end_moved_read(die),
             GC_WRITE => self.end_moved_program(die),
             _ => return Ok(false),
         }
-        if self.dirty.is_empty() {
-            self.dispatch_straight(die, queue)?;
-        } else {
+        if !self.dirty.is_empty() {
             self.mark(die);
+        } else if !(in_rows && self.dispatch_row(die, queue)?) {
+            self.dispatch_any(die, queue)?;
         }
         self.run_straight(queue)?;
         Ok(true)
@@ -170,18 +175,19 @@ impl Kernel {
         }
     }
 
-    /// The program of a die with units of the host has ended.
+    /// The program of a die with units of the host has ended; true if its last operation filled a page.
     #[inline(never)]
-    pub(super) fn end_program(&mut self, die: u32) {
+    pub(super) fn end_program(&mut self, die: u32) -> bool {
         let left = self.leave_die(die, Class::HOST_WRITE);
         // Neighbours of one request are told to it together.
         let mut done = HostDone { request: NONE, units: 0, bytes: 0, gc_affected: false };
+        let mut last = 0;
         for &first in left.slots() {
             let mut slot = first;
             while slot != NONE {
-                let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = *self.slab.get(slot);
+                let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = self.slab.take(slot);
                 let units = u32::from(units);
-                self.slab.remove(slot);
+                last = units;
                 if buffered {
                     self.buffer.leave(held, ordinal, units);
                     self.more_units -= units - 1;
@@ -198,6 +204,7 @@ impl Kernel {
             }
         }
         self.done.push(done);
+        last == self.plan.units_per_program
     }
 
     /// The command of a die that read pages of victims has ended: each unit that is still valid waits to be written.
@@ -358,6 +365,9 @@ impl Kernel {
     pub fn write_straight(&mut self, now: Time, request: u32, units: Range<u32>) {
         self.now = now;
         self.counters.host_units += u64::from(units.end - units.start);
+        if self.units_together.get() == 1 && self.write_round(request, units.clone()) {
+            return;
+        }
         for unit in units {
             let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
             self.queue_where_placed(FlashOp {
@@ -368,6 +378,42 @@ impl Kernel {
                 ..FlashOp::default()
             });
         }
+    }
+
+    /// The same where each unit is a page, and consecutive pages go to the planes round and round in one order; false if they do not, and nothing
+    /// has happened.
+    #[inline(always)]
+    fn write_round(&mut self, request: u32, units: Range<u32>) -> bool {
+        let Self { placement, slab, queues, dies, dirty, shadow, sequence, now, planes_per_die, .. } = self;
+        let planes = placement.round();
+        if planes.is_empty() {
+            return false;
+        }
+        let mut at = units.start as usize % planes.len();
+        for unit in units {
+            let plane = planes[at];
+            debug_assert_eq!(placement.at(unit), Constraint::Plane(plane), "it says the same page by page");
+            at = if at + 1 == planes.len() { 0 } else { at + 1 };
+            *sequence += 1;
+            let slot = slab.insert(FlashOp {
+                class: Class::HOST_WRITE,
+                unit,
+                owner: request,
+                stamp: shadow.as_mut().map_or(0, |shadow| shadow.version()),
+                sequence: *sequence,
+                ready: *now,
+                ..FlashOp::default()
+            });
+            queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].push(slab, slot);
+            let number = planes_per_die.quotient(plane);
+            let die = &mut dies[number as usize];
+            die.waiting.set(Class::HOST_WRITE, plane - number * planes_per_die.get());
+            if !die.busy && !die.queued {
+                die.queued = true;
+                dirty.push_back(number);
+            }
+        }
+        true
     }
 
     /// Puts an operation into the queue of its class in a plane, and marks the die if it is idle.
@@ -383,7 +429,11 @@ impl Kernel {
     pub(super) fn run_straight(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         while let Some(die) = self.dirty.pop_front() {
             self.dies[die as usize].queued = false;
-            self.dispatch_straight(die, queue)?;
+            if self.straight_pages {
+                self.dispatch_idle_page(die, queue)?;
+            } else if !self.dies[die as usize].busy {
+                self.dispatch_pages(die, queue)?;
+            }
         }
         // Of what `is_quiet` looks at, the rest is for other drives.
         if !((self.stalled && self.busy == 0) | self.shared_dirty) && self.fault.is_none() {
@@ -392,9 +442,9 @@ impl Kernel {
         self.run(queue)
     }
 
-    /// As [`Kernel::dispatch`], where mostly reads and writes of host and GC wait, each for a plane.
+    /// As [`Kernel::dispatch`] for an idle die, where mostly reads and writes of host and GC wait, each for a plane.
     #[inline(always)]
-    fn dispatch_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+    fn dispatch_any(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         if self.straight_pages {
             self.dispatch_page(die, queue)
         } else {
@@ -406,9 +456,7 @@ impl Kernel {
     #[inline(never)]
     fn dispatch_pages(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let state = &self.dies[die as usize];
-        if state.busy {
-            return Ok(());
-        }
+        debug_assert!(!state.busy, "it looks for work");
         let Some(waiting) = state.waiting.of_host_and_gc().filter(|_| self.shared_count == 0) else {
             self.dispatch(die, queue)?;
             return Ok(());
@@ -474,8 +522,11 @@ impl Kernel {
         if self.pack.window() == 0 {
             others = 0;
         }
-        if class == Class::HOST_WRITE && self.bind_row(die, plane, others)? {
-            return Ok(());
+        if class == Class::HOST_WRITE {
+            let at = plane - die * self.planes_per_die.get();
+            if self.bind_row::<false>(die, at, others)? {
+                return Ok(());
+            }
         }
         let page = if others == 0 { 0 } else { self.space.next_page(&self.blocks, plane, stream_of(class)) };
         let (first, mut to) = (die * self.planes_per_die.get(), plane);

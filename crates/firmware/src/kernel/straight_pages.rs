@@ -3,8 +3,8 @@
 //! `straight_moves` has this way for all drives. Where one unit fills a page, and nothing waits that could share its command, each step is
 //! one operation in a known slot: the read of a victim becomes its write, and this the next read of its job, in the same slot. So the
 //! functions here have no loops, detours or commands that are put together; what they cannot do at once they leave to
-//! `straight_moves`, before anything has happened. Only programs of the host in several planes at once are many operations; they begin and end here,
-//! too, and `straight_rows` binds them.
+//! `straight_moves`, before anything has happened. Only programs of the host in several planes at once are many operations; they end here, too,
+//! and `straight_rows` binds and begins them.
 //!
 //! [`Kernel::moves_pages`] is the one place that says which drives may go this way.
 
@@ -16,7 +16,6 @@ use crate::ops::{FlashOp, Role, NONE};
 use crate::space::{BoundPage, Stream};
 use crate::task::{Action, Class, Task, CLASSES};
 use wordline_base::EventQueue;
-use wordline_flash::Kind;
 
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
@@ -59,9 +58,8 @@ impl Kernel {
         let left = self.leave_die(die, Class::HOST_WRITE);
         let mut done = HostDone { request: NONE, units: 0, bytes: 0, gc_affected: false };
         for &slot in left.slots() {
-            let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = *self.slab.get(slot);
+            let FlashOp { owner, next, units, buffered, held, ordinal, delayed, ready, .. } = self.slab.take(slot);
             debug_assert!(next == NONE, "a page has one operation");
-            self.slab.remove(slot);
             let units = u32::from(units);
             if buffered {
                 self.buffer.leave(held, ordinal, units);
@@ -156,13 +154,20 @@ impl Kernel {
         self.dies[die as usize].waiting.set(class, plane - die * self.planes_per_die.get());
     }
 
-    /// As [`Kernel::dispatch_straight`].
+    /// As [`Kernel::dispatch_any`] for a die that may be busy.
+    #[inline(never)]
+    pub(super) fn dispatch_idle_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        if self.dies[die as usize].busy || self.dispatch_row(die, queue)? {
+            return Ok(());
+        }
+        self.dispatch_page(die, queue)
+    }
+
+    /// As [`Kernel::dispatch_any`].
     #[inline(never)]
     pub(super) fn dispatch_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let state = &self.dies[die as usize];
-        if state.busy {
-            return Ok(());
-        }
+        debug_assert!(!state.busy, "it looks for work");
         let Some(waiting) = state.waiting.of_host_and_gc().filter(|_| self.shared_count == 0) else {
             self.dispatch(die, queue)?;
             return Ok(());
@@ -178,7 +183,6 @@ impl Kernel {
             Class::HOST_WRITE if others == 0 || self.pack.window() == 0 => {
                 self.program_page_of_host(die, plane, queue)?
             }
-            Class::HOST_WRITE => return self.program_row_of_host(die, plane, (waiting, others), queue),
             _ => false,
         };
         if begins {
@@ -210,22 +214,6 @@ impl Kernel {
         queue: &mut EventQueue,
     ) -> Result<(), Fault> {
         self.dispatch_oldest(die, oldest, waiting, queue)
-    }
-
-    /// Programs the oldest units of the host in several planes, or whatever the oldest one leads to.
-    #[inline(never)]
-    fn program_row_of_host(
-        &mut self,
-        die: u32,
-        plane: u32,
-        (waiting, others): (u64, u32),
-        queue: &mut EventQueue,
-    ) -> Result<(), Fault> {
-        self.command.clear(Kind::Program);
-        if self.bind_row(die, plane, others)? {
-            return self.begin_straight(die, Class::HOST_WRITE, queue);
-        }
-        self.dispatch_with_others(die, (Class::HOST_WRITE, plane), waiting, queue)
     }
 
     /// Programs the oldest unit of a victim that waits for a plane; false if it has to be done as elsewhere, and nothing has happened yet.

@@ -1,42 +1,114 @@
-//! Binding writes of the host that fill their pages, in one or several planes of a die.
+//! Rows of writes of the host: pages of one or several planes of a die that are bound, and mostly begun, as one.
 //!
 //! Most writes wait for a plane with an open block, and fill a page: a whole unit where a page has one, or a stretch. Then all that is asked
-//! about a plane is known from the head of its queue and from its open block, and the page is bound in one go. Anything else takes the way
-//! of `straight_moves`, page by page.
+//! about a plane is known from the head of its queue and from its open block, and the page is bound in one go. Where nothing but such writes
+//! waits for a die, for several planes, the oldest leads, and no other class is looked at. Anything else takes the way of `straight_moves`,
+//! page by page.
 
 use super::direct::bits;
 use super::{Fault, Kernel};
+use crate::map::Place;
 use crate::ops::{FlashOp, Role, NONE};
 use crate::space::{BoundPage, Stream};
 use crate::task::{Class, CLASSES};
+use wordline_base::EventQueue;
+use wordline_flash::{Kind, PageAddress};
 
 /// The oldest write of a plane, and the page that it fills.
 #[derive(Clone, Copy)]
 struct AtHand {
     slot: u32,
-    unit: u32,
-    stamp: u32,
-    owner: u32,
     block: u32,
     page: u32,
 }
 
 impl Kernel {
-    /// Binds a page for the oldest write of the host in a plane, with partners of other planes, as bits: as [`Kernel::bind_writes`]. False if
-    /// it has to be done as elsewhere, and nothing has happened yet.
+    /// True if programs of the host in several planes go straight, beside other programs and moves.
+    pub(super) fn writes_rows(&self) -> bool {
+        self.moves_straight() && self.pack.window() > 0 && !self.avoids_short
+    }
+
+    /// Programs the oldest writes of the host that wait for an idle die, where nothing else waits there and they wait for several planes, of which
+    /// mostly all have an open block; false if it has to be done as elsewhere, and nothing has happened yet.
     #[inline(always)]
-    pub(super) fn bind_row(&mut self, die: u32, plane: u32, others: u32) -> Result<bool, Fault> {
-        let Some(lead) = self.write_at_hand(plane) else { return Ok(false) };
-        self.bind_at_hand(die, plane, lead);
+    pub(super) fn dispatch_row(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let Some(planes) = self.dies[die as usize].waiting.only_host_writes() else { return Ok(false) };
+        if !self.straight_rows || planes & planes.wrapping_sub(1) == 0 || self.shared_count > 0 {
+            return Ok(false);
+        }
+        if self.straight_pages {
+            self.program_row_of_host::<true>(die, planes, queue)
+        } else {
+            self.program_row_of_host::<false>(die, planes, queue)
+        }
+    }
+
+    /// The same where they wait for these planes, as bits. `LONE` is for [`Kernel::bind_row`].
+    #[inline(never)]
+    fn program_row_of_host<const LONE: bool>(
+        &mut self,
+        die: u32,
+        planes: u32,
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
+        let at = self.oldest_write(die, planes);
+        self.command.clear(Kind::Program);
+        if !self.bind_row::<LONE>(die, at, planes & !(1 << at))? {
+            return Ok(false);
+        }
+        self.begin_row(die, queue)?;
+        Ok(true)
+    }
+
+    /// Of planes of a die where writes of the host wait, the one with the oldest.
+    #[inline(always)]
+    fn oldest_write(&self, die: u32, planes: u32) -> u32 {
+        let first = (die * self.planes_per_die.get()) as usize * CLASSES + Class::HOST_WRITE.index();
+        let queues = &self.queues[first..];
+        let (mut oldest, mut found) = (u64::MAX, 0);
+        for at in bits(planes) {
+            let number = queues[at as usize * CLASSES].number();
+            if number < oldest {
+                (oldest, found) = (number, at);
+            }
+        }
+        found
+    }
+
+    /// Sends the writes of the host that were bound to their idle die.
+    #[inline(always)]
+    fn begin_row(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        let planes = self.command.planes();
+        self.count_direct(Class::HOST_WRITE, planes as u64);
+        self.take_die(die);
+        self.dies[die as usize].begin(Class::HOST_WRITE, self.now);
+        if planes == 1 {
+            self.flash.program_page(self.now, die, &self.command, queue)?;
+        } else {
+            self.flash.program_pages(self.now, die, &self.command, queue)?;
+        }
+        Ok(())
+    }
+
+    /// Binds a page for the oldest write of the host in a plane of a die, with partners of other planes, as bits: as
+    /// [`Kernel::bind_writes`]. False if it has to be done as elsewhere, and nothing has happened yet. `LONE` says that a unit fills a page, and that
+    /// a program writes one.
+    #[inline(always)]
+    pub(super) fn bind_row<const LONE: bool>(&mut self, die: u32, at: u32, others: u32) -> Result<bool, Fault> {
+        debug_assert!(!LONE || self.plan.units_per_program == 1, "it takes one unit");
+        debug_assert!(self.space.is_plain(), "each stream has open blocks of its own");
+        let first = die * self.planes_per_die.get();
+        let Some(lead) = self.write_at_hand::<LONE>(first + at) else { return Ok(false) };
+        self.bind_at_hand::<LONE>(die, (first + at, at), lead);
         if others == 0 {
             return Ok(true);
         }
-        let first = die * self.planes_per_die.get();
         let keeps_to_request = self.pack.within_request();
-        for to in bits(others).map(|bit| first + bit) {
-            if let Some(other) = self.write_at_hand(to) {
-                if other.page == lead.page && (!keeps_to_request || other.owner == lead.owner) {
-                    self.bind_at_hand(die, to, other);
+        for at in bits(others) {
+            let to = first + at;
+            if let Some(other) = self.write_at_hand::<LONE>(to) {
+                if other.page == lead.page && (!keeps_to_request || self.are_of_one_request(lead.slot, other.slot)) {
+                    self.bind_at_hand::<LONE>(die, (to, at), other);
                 }
             } else if self.write_joins(to, Class::HOST_WRITE, lead.page, lead.slot) {
                 self.bind_page_straight(die, to, Class::HOST_WRITE)?;
@@ -45,52 +117,90 @@ impl Kernel {
         Ok(true)
     }
 
+    fn are_of_one_request(&self, one: u32, other: u32) -> bool {
+        self.slab.get(one).owner == self.slab.get(other).owner
+    }
+
     /// The oldest write of the host that waits for a plane, if there is an open block, and the write fills its next page and is still to be done
     /// as it is.
     #[inline(always)]
-    fn write_at_hand(&self, plane: u32) -> Option<AtHand> {
+    fn write_at_hand<const LONE: bool>(&self, plane: u32) -> Option<AtHand> {
         let slot = self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].head;
         if slot == NONE {
             return None;
         }
-        let FlashOp { unit, stamp, owner, units, role, buffered, .. } = *self.slab.get(slot);
+        let op = self.slab.get(slot);
+        let most = if LONE { 1 } else { self.plan.units_per_program };
+        let plain = u32::from(op.units) == most && op.role != Role::Merge && (most > 1 || !op.buffered);
+        if !plain {
+            return None;
+        }
         let (block, page) = self.space.open_page(&self.blocks, plane, Stream::Host)?;
-        let most = self.plan.units_per_program;
-        let plain = u32::from(units) == most && role != Role::Merge && (most > 1 || !buffered);
-        plain.then_some(AtHand { slot, unit, stamp, owner, block, page })
+        Some(AtHand { slot, block, page })
     }
 
     /// Fills the next page of the open block with it.
     #[inline(always)]
-    fn bind_at_hand(&mut self, die: u32, plane: u32, at_hand: AtHand) {
-        let AtHand { slot, unit, stamp, block, page, .. } = at_hand;
-        let (class, most) = (Class::HOST_WRITE, self.plan.units_per_program);
+    fn bind_at_hand<const LONE: bool>(&mut self, die: u32, (plane, at): (u32, u32), at_hand: AtHand) {
+        let AtHand { slot, block, page } = at_hand;
+        let (class, most) = (Class::HOST_WRITE, if LONE { 1 } else { self.plan.units_per_program });
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         fifo.cut(&mut self.slab, slot, most);
         if fifo.head == NONE {
-            self.dies[die as usize].waiting.clear(class, plane - die * self.planes_per_die.get());
+            self.dies[die as usize].waiting.clear(class, at);
         }
-        let closed = self.space.fill_open_page(&mut self.blocks, plane, Stream::Host, block);
         let place = block * self.plan.units_per_block + page * most;
-        if most == 1 {
-            if let Some(old) = self.map.bind(unit, place) {
-                self.map.invalidate(old);
-                let domain = self.blocks.lose_at_once(self.units_per_block.quotient(old));
-                if self.starved[domain as usize] {
-                    self.feed(domain);
-                }
-            }
-            self.blocks.gain(block, plane);
-            if let Some(shadow) = &mut self.shadow {
-                shadow.write(unit, place, stamp);
-            }
+        let closed = if LONE || most == 1 {
+            self.place_lone_unit(slot, place, block, plane)
         } else {
+            let closed = self.space.fill_open_page(&mut self.blocks, plane, Stream::Host, block);
             self.place_stretch(slot, place, block, plane);
-        }
-        self.command.add(self.page_address(plane, block, page * self.pages_per_program), self.program_bytes);
+            closed
+        };
+        let address = PageAddress {
+            plane: at,
+            block: block - plane * self.blocks_per_plane.get(),
+            page: if LONE { page } else { page * self.pages_per_program },
+        };
+        self.command.add(address, self.program_bytes);
         self.attach(die, slot);
         if closed {
             self.settle_page(plane, BoundPage { block, page, opened: false, closed, slc: false }, class);
         }
+    }
+
+    /// Gives a unit of the host, which fills a page, its place in the open block of a plane; true if the page was the last of its block.
+    #[inline(always)]
+    fn place_lone_unit(&mut self, slot: u32, place: Place, block: u32, plane: u32) -> bool {
+        let FlashOp { unit, stamp, .. } = *self.slab.get(slot);
+        let old = self.map.bind(unit, place);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.write(unit, place, stamp);
+        }
+        let old = old.map(|old| {
+            self.map.invalidate(old);
+            self.units_per_block.quotient(old)
+        });
+        // Mostly a unit stays in its plane.
+        let first = plane * self.blocks_per_plane.get();
+        let stays = old.is_none_or(|old| old.wrapping_sub(first) < self.blocks_per_plane.get());
+        if !stays || (old.is_some() && self.starved[self.blocks.domain_of_plane(plane) as usize]) {
+            return self.move_lone_unit(old, block, plane);
+        }
+        self.space.fill_open_page_of_host(&mut self.blocks, plane, block, old)
+    }
+
+    /// A unit that fills a page of the open block of a plane was in another plane, or what it leaves there lets a collection start.
+    #[cold]
+    fn move_lone_unit(&mut self, old: Option<u32>, block: u32, plane: u32) -> bool {
+        let closed = self.space.fill_open_page(&mut self.blocks, plane, Stream::Host, block);
+        if let Some(old) = old {
+            let domain = self.blocks.lose(old);
+            if self.starved[domain as usize] {
+                self.feed(domain);
+            }
+        }
+        self.blocks.gain(block, plane);
+        closed
     }
 }

@@ -25,7 +25,7 @@ impl Flash {
             return self.begin_single(now, lane, command, agenda);
         }
         if command.is_plain_program() {
-            return self.begin_program(now, lane, command, agenda);
+            return self.program_pages(now, lane, command, agenda);
         }
         self.begin_any(now, lane, command, agenda)
     }
@@ -143,9 +143,13 @@ impl Flash {
         }
     }
 
-    /// Starts a program outside of cache and SLC mode: mostly on the main lane of a die that neither wears nor is recorded.
+    /// Programs pages of several planes outside of cache and SLC mode, mostly on the main lane of a die that neither wears nor is recorded: as
+    /// [`Flash::begin`].
+    ///
+    /// # Errors
+    /// When the command is illegal.
     #[inline(never)]
-    fn begin_program(
+    pub fn program_pages(
         &mut self,
         now: Time,
         lane: u32,

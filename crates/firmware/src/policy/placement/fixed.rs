@@ -112,8 +112,9 @@ impl Placement for Fixed {
         true
     }
 
-    fn period(&self) -> u32 {
-        self.planes.len() as u32
+    #[inline]
+    fn round(&self) -> &[u32] {
+        &self.planes
     }
 }
 

@@ -206,8 +206,8 @@ impl Placement for Guest {
         !self.0.pattern.is_empty()
     }
 
-    fn period(&self) -> u32 {
-        self.0.pattern.len() as u32
+    fn round(&self) -> &[u32] {
+        &self.0.pattern
     }
 
     fn takes_turns(&self) -> bool {

@@ -48,9 +48,11 @@ pub trait Placement {
     }
     /// True if a logical page always goes to the same plane.
     fn fixed(&self) -> bool;
-    /// Pages after which the planes come round again, where they are fixed: a multiple of the planes, of which each is visited as often.
-    fn period(&self) -> u32 {
-        0
+    /// The planes of consecutive logical pages, from page 0 on, if they come round and round in this order: each as often as the others. Else
+    /// none.
+    #[inline]
+    fn round(&self) -> &[u32] {
+        &[]
     }
     /// True if planes take turns, so that a full one can be passed over.
     fn takes_turns(&self) -> bool {
@@ -110,7 +112,7 @@ policies! {
         fn needs_requests(self: &Self) -> bool;
         fn placed(self: &Self, page: u32, operation: u32) -> Constraint;
         fn fixed(self: &Self) -> bool;
-        fn period(self: &Self) -> u32;
+        fn round(self: &Self) -> &[u32];
         fn takes_turns(self: &Self) -> bool;
         fn pass_over(self: &mut Self) -> ();
         fn trouble(self: &Self) -> Option<&Trouble>;
@@ -131,7 +133,7 @@ impl PlacementPolicy {
 impl PlacementPolicy {
     /// The most of so many pages, from page 0 on, that one of the planes has where pages have fixed planes.
     pub(crate) fn most_in_a_plane(&self, pages: u32, planes: u32) -> u32 {
-        let period = self.period().max(planes);
+        let period = (self.round().len() as u32).max(planes);
         let mut left = vec![0; planes as usize];
         for page in 0..pages % period {
             if let Constraint::Plane(plane) = self.at(page) {
