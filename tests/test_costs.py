@@ -56,6 +56,13 @@ def check(case: str, what: str, now: float, margin: float) -> None:
     assert wrong is None, wrong
 
 
+@pytest.mark.parametrize("case", ["read", "mix", "mix-4k-map", "kim18"])
+def test_debit_scheduling_costs_at_most_1_3_times_first_come(case: str) -> None:
+    # The other tests hold these figures.
+    with_debit, first_come = (RECORDED["cases"][name]["instructions"] for name in (f"{case}-debit", case))
+    assert with_debit <= 1.3 * first_come
+
+
 def test_a_figure_may_be_off_by_the_margin() -> None:
     assert complaint("read", "events", 4.0, 4.19, MARGIN) is None
     assert complaint("read", "events", 4.0, 3.81, MARGIN) is None
