@@ -63,6 +63,10 @@ pub trait Device {
     fn plain(&mut self) -> Option<&mut Drive> {
         None
     }
+    /// True if something happens at this very time that has not been handled yet.
+    fn has_event_now(&self) -> bool {
+        self.next_event().is_some_and(|next| next <= self.now())
+    }
     /// True if it is of use to show the next request before it comes.
     fn previews(&self) -> bool {
         false
@@ -117,6 +121,11 @@ pub(crate) trait Watcher<D> {
 }
 
 impl Device for Drive {
+    #[inline]
+    fn has_event_now(&self) -> bool {
+        self.is_due()
+    }
+
     #[inline(always)]
     fn now(&self) -> Time {
         self.now()

@@ -522,6 +522,12 @@ impl Drive {
         ((offset / bytes) as u32, offset % bytes)
     }
 
+    /// True if an event is due at this very time.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.queue.next_time().is_some_and(|next| next <= self.now)
+    }
+
     /// Handles the next event; false when nothing is in flight.
     ///
     /// # Errors

@@ -165,6 +165,13 @@ impl Feed {
         Some(start.max(now))
     }
 
+    /// True if the next request arrives at this very time, and something else that happens now comes first. Of streams that are not closed.
+    #[inline(never)]
+    fn comes_now<D: Device>(&self, drive: &D) -> bool {
+        let now = drive.now();
+        self.head.as_ref().is_some_and(|head| head.arrival == now) && drive.has_event_now()
+    }
+
     /// A request was sent; after so many the stream sends nothing until all have completed.
     #[inline]
     fn sent(&mut self, op: Op) {
@@ -340,7 +347,7 @@ fn feed_all<D: Device, W: Watcher<D>>(
             }
             drive.announce(next);
         }
-        // Events of the drive up to the next arrival come first; at the same time, too: completions free slots. If nobody looks
+        // Events of the drive up to the next arrival come first; at the same time, too, all of them: completions free slots. If nobody looks
         // between them, the drive takes them by itself.
         let unwatched = watch.is_none() && !walls.wait;
         let taken = if unwatched { drive.steps(next.unwrap_or(Time::MAX), STEPS - steps)? } else { 0 };
@@ -537,6 +544,10 @@ fn submit<D: Device, W: Watcher<D>>(
                 break;
             }
             if !drive.has_slot(index as u16) {
+                break;
+            }
+            if !feed.closed && feed.comes_now(drive) {
+                next = Some(drive.now());
                 break;
             }
             let Some(head) = &feed.head else { break };

@@ -58,8 +58,8 @@ fn feed_counting(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<
     let mut coming = Coming::NONE;
     while *steps < STEPS {
         let Some(at) = next(feed, drive) else { break };
-        if at > drive.now() {
-            // Events up to the next request come first; at the same time, too: completions free slots.
+        if at > drive.now() || (!feed.closed && feed.comes_now(drive)) {
+            // Events up to the next request come first; at the same time, too, all of them: completions free slots.
             let taken = drive.steps_from(std::mem::replace(&mut coming, Coming::NONE), at, STEPS - *steps)?;
             if taken > 0 {
                 *steps += taken;

@@ -2,10 +2,10 @@
 //! general loop, and what it does where somebody looks on, event by event.
 
 use crate::common::random_drive::random_config;
-use crate::common::{chance, for_seeds, long, pick};
+use crate::common::{chance, for_seeds, long, pick, request};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use wordline_base::{Stream, Time};
+use wordline_base::{Op, Request, Stream, Time};
 use wordline_drive::run::{run_measured, Ended, Onlooker, Watch};
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::streams::Streams;
@@ -142,4 +142,66 @@ fn a_stream_alone_is_fed_as_any_other() {
     let one = std::env::var_os("WORDLINE_SEED").is_some();
     let enough = reported > 3 && interrupted > 1 && whole > 100;
     assert!(one || enough, "{reported} reports, {interrupted} interrupted, {whole} to their ends, {refused} refused");
+}
+
+/// A live disk takes a request when it comes, which may be at the very time of events, or of another request: all that happen then come
+/// first. A run of what it took does the same.
+#[test]
+fn what_a_live_disk_took_runs_alike() {
+    let (mut refused, mut tied) = (0, 0);
+    for_seeds("alone", "what_a_live_disk_took_runs_alike", if long() { 10_000 } else { 300 }, |seed| {
+        let mut random = Stream::new(seed, "live-test", 0);
+        let drive = random_config(&mut random).and_then(|config| Drive::new(&config, seed).ok());
+        let Some(mut live) = drive.filter(|drive| drive.logical_bytes() >= 1 << 20 && !drive.waits_for_rest()) else {
+            return refused += 1;
+        };
+        let mut again = live.clone();
+        let text = lived(&mut live, &mut random, &mut tied);
+        let trace = Trace(std::env::temp_dir().join(format!("wordline-live-{}-{seed}.csv", std::process::id())));
+        std::fs::write(&trace.0, text).expect("the temporary directory is writable");
+        let options = TraceOptions { file: trace.0.clone(), ..TraceOptions::default() };
+        let spec = LoadFile { trace: Some(options), ..LoadFile::default() };
+        ran(&mut again, &spec, usize::MAX, Streams::default()).0.expect("it runs");
+        assert_eq!(again.metrics, live.metrics);
+        assert_eq!(again.kernel().state_hash(), live.kernel().state_hash());
+    });
+    println!("{refused} drives were refused, {tied} requests came at the time of events");
+    assert!(tied > 100 || std::env::var_os("WORDLINE_SEED").is_some(), "{tied}");
+}
+
+/// Gives a drive requests as a live disk does, and tells them as a trace.
+fn lived(drive: &mut Drive, random: &mut Stream, tied: &mut u32) -> String {
+    drive.unshare();
+    drive.start_measuring();
+    let (start, sectors) = (drive.now(), drive.logical_bytes() / 512);
+    let mut text = String::from("time_us,op,offset_bytes,size_bytes\n");
+    let gap = *pick(random, &[1_000_000, 50_000_000, 2_000_000_000]);
+    let mut at = start;
+    for nth in 0..random.below(300) + 1 {
+        // The times of a trace begin with its first request.
+        match drive.next_event() {
+            Some(next) if chance(random, 60) => at = at.max(next),
+            _ if nth > 0 && chance(random, 60) => at = at.max(drive.now()) + random.below(gap),
+            _ => {}
+        }
+        loop {
+            while drive.next_event().is_some_and(|next| next <= at) && drive.step().expect("no rule is broken") {}
+            if drive.has_slot(0) {
+                break;
+            }
+            at = drive.next_event().expect("something is in flight");
+        }
+        *tied += u32::from(nth > 0 && drive.now() == at);
+        let blocks = (random.below(64) + 1).min(sectors);
+        let (first, op) = (random.below(sectors - blocks + 1), *pick(random, &[Op::Read, Op::Write]));
+        let (taken, bytes) = (at - start, (blocks * 512) as u32);
+        let (us, rest, name) = (taken / 1_000_000, taken % 1_000_000, if op == Op::Read { "R" } else { "W" });
+        writeln!(text, "{us}.{rest:06},{name},{},{bytes}", first * 512).expect("memory");
+        drive.submit(at, Request { arrival: at, ..request(op, first * 512, bytes) }).expect("it has a slot");
+        drive.completions().clear();
+    }
+    while drive.in_flight() > 0 && drive.step().expect("no rule is broken") {}
+    drive.end_measuring().expect("no policy fails");
+    drive.drain().expect("it comes to rest");
+    text
 }
