@@ -15,7 +15,8 @@ def summed_up(result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """A row for each policy that tells figures: its family with its name, and the figures in a sentence."""
     for family, figures in (result.get("policy_figures") or {}).items():
         told = ", ".join(f"{name} {_words(value)}" for name, value in figures.items())
-        yield f"{family} {result['config'][family]['policy']}", told
+        named = (result["config"].get(family) or {}).get("policy") or ""
+        yield f"{family} {named}".rstrip(), told
 
 
 def _words(value: Any) -> str:  # noqa: ANN401
