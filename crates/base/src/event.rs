@@ -235,13 +235,13 @@ impl EventQueue {
     fn take_from_row(&mut self) {
         let row = &mut self.rows[self.first_row];
         row.head = row.rest.pop_front().unwrap_or(NEVER);
-        let heads = self.rows.each_ref().map(|row| row.head);
-        (self.first, self.first_row) = (heads[0], 0);
-        for (at, &head) in heads.iter().enumerate().skip(1) {
-            if head < self.first {
-                (self.first, self.first_row) = (head, at);
+        let (mut first, mut first_row) = (self.rows[0].head, 0);
+        for (at, row) in self.rows.iter().enumerate().skip(1) {
+            if row.head < first {
+                (first, first_row) = (row.head, at);
             }
         }
+        (self.first, self.first_row) = (first, first_row);
     }
 
     /// Takes the first of all events in wheel and heap.

@@ -81,6 +81,12 @@ impl Map {
         self.reverse.expect((place + ENTRIES_PER_LINE) as usize);
     }
 
+    /// Asks for the unit in a place, which will move soon.
+    #[inline]
+    pub fn expect_moved(&self, place: Place) {
+        self.reverse.expect(place as usize);
+    }
+
     /// Asks for what is needed when the unit in a place is overwritten.
     #[inline]
     pub fn expect_overwrite(&self, place: Place) {

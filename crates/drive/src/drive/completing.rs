@@ -42,14 +42,18 @@ impl Drive {
                 self.deliver(done);
             }
             self.kernel.done().clear();
-            if self.buffers {
-                let waits = !(self.blocked.is_empty() && self.flushing.is_empty());
-                if waits || !self.kernel.is_settled() {
-                    self.refill()?;
-                }
+            if self.buffers && self.follows_in_firmware() {
+                self.refill()?;
             }
         }
         Ok(())
+    }
+
+    /// True if something may follow in the firmware of a drive with a write buffer from what is done: requests wait for room there, or the
+    /// firmware is to go on.
+    #[inline]
+    pub(super) fn follows_in_firmware(&self) -> bool {
+        !self.blocked.is_empty() || !self.flushing.is_empty() || !self.kernel.is_settled()
     }
 
     /// Units of a request are done in the firmware.

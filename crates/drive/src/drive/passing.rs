@@ -70,12 +70,14 @@ impl Drive {
     /// next event, and before `until`, its time has come, and it is given.
     #[inline(always)]
     pub(super) fn settle_until(&mut self, until: Time) -> Result<After, Fault> {
-        let done = self.kernel.done();
-        // Without a write buffer nothing follows from it in the firmware. Pages of a command may belong to two requests.
-        let last = match done[..] {
-            [] => return Ok(After::Nothing),
-            [only] if !self.buffers => only,
-            [first, second] if !self.buffers => {
+        if self.kernel.done().is_empty() {
+            return Ok(After::Nothing);
+        }
+        let awaits_buffer = self.buffers && self.follows_in_firmware();
+        // Pages of a command may belong to two requests.
+        let last = match self.kernel.done()[..] {
+            [only] if !awaits_buffer => only,
+            [first, second] if !awaits_buffer => {
                 self.deliver(first);
                 second
             }

@@ -95,9 +95,9 @@ impl Kernel {
         if op.units <= 1 {
             return self.map.lies_at(op.unit, op.source);
         }
-        let page = op.source / self.plan.units_per_page;
-        (op.unit..op.unit + u32::from(op.units))
-            .all(|unit| self.map.place(unit).is_some_and(|place| place / self.plan.units_per_page == page))
+        let page = op.source - self.units_per_page.remainder(op.source);
+        let lies_there = |place: Place| place.wrapping_sub(page) < self.plan.units_per_page;
+        (op.unit..op.unit + u32::from(op.units)).all(|unit| self.map.place(unit).is_some_and(lies_there))
     }
 
     /// Binds a read, with partners of other planes, unless its data have moved.
@@ -590,9 +590,7 @@ impl Kernel {
     #[cold]
     fn unit_changed(&mut self, op: &FlashOp, old: Option<Place>) {
         self.is_bound(op);
-        if self.table.is_some() {
-            self.entry_changed(op.unit, op.class);
-        }
+        self.entry_changed(op.unit, op.class);
         if self.parity.is_some() {
             // What was read is what is overwritten only if no other write of the unit came between.
             let known = old.is_none() || (op.is_of_overwriting() && old == Some(op.source));

@@ -375,9 +375,12 @@ impl Kernel {
         state.cursor = page + units_per_page;
         state.on_the_way += units;
         state.unread -= units;
+        let rest = state.cursor..state.end;
         self.jobs.read_queued(slot);
-        // The units move in a moment, and those of the pages that follow soon after them.
-        self.map.expect_after(place);
+        // The units move in a moment, and those of the page that follows soon after them.
+        if let Some(after) = self.map.next_valid(rest.start, rest.end) {
+            self.map.expect_moved(after);
+        }
         let mut next = Some(place);
         while let Some(place) = next {
             self.expect_moved(self.map.unit_at(place));
@@ -466,26 +469,35 @@ impl Kernel {
     pub(super) fn moved_out(&mut self, slot: u32, op: &FlashOp) {
         self.slab.remove(slot);
         let class = Class::new(op.class.task(), Action::Program);
+        let found = if self.straight_by_stage {
+            self.stage_moved(class, op.source, op.owner)
+        } else {
+            self.enqueue_moved(class, op)
+        };
+        self.read_ended(op, u32::from(op.units) - found);
+    }
+
+    /// The valid units of a page that a job read are queued; gives how many there are.
+    #[inline]
+    fn enqueue_moved(&mut self, class: Class, read: &FlashOp) -> u32 {
         let units_per_page = self.plan.units_per_page;
-        let page = op.source - self.units_per_page.remainder(op.source);
-        let mut found = 0;
-        let mut at = page;
+        let page = read.source - self.units_per_page.remainder(read.source);
+        let (mut found, mut at) = (0, page);
         while let Some(place) = self.map.next_valid(at, page + units_per_page) {
             let stamp = self.shadow.as_ref().map_or(0, |shadow| shadow.at(place));
             let write = FlashOp {
                 class,
                 unit: self.map.unit_at(place),
                 source: place,
-                owner: op.owner,
+                owner: read.owner,
                 stamp,
                 ..FlashOp::default()
             };
             let write = self.slab.insert(write);
             self.enqueue(write);
-            found += 1;
-            at = place + 1;
+            (found, at) = (found + 1, place + 1);
         }
-        self.read_ended(op, u32::from(op.units) - found);
+        found
     }
 
     /// Units of a domain's jobs have their new places, or need none: a paced host may go on.

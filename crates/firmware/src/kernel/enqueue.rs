@@ -38,7 +38,7 @@ impl Kernel {
 
     /// The constraint of an operation of a class with the unit and source given, unless an external policy places it.
     #[inline]
-    fn place_of(&self, class: Class, unit: u32, source: u32) -> Constraint {
+    pub(super) fn place_of(&self, class: Class, unit: u32, source: u32) -> Constraint {
         match class.action() {
             Action::Erase => Constraint::Plane(self.blocks.plane_of(source)),
             Action::Program if !class.moves() || self.plan.domains == 1 => self.placement.at(self.page_number(unit)),

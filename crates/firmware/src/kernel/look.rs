@@ -1,6 +1,7 @@
-//! A look at the commit stage where all that waits there waits for planes: the policy sees the oldest operation of each task whose die has room.
+//! A look at the commit stage by policies that see the oldest operation of each task whose die has room.
 //!
-//! As the look in [`super::send`], with which it shares what is sent; but nothing is asked about writes that may go to several dies.
+//! As the look in [`super::send`], with which it shares what is sent; but nothing is listed. Where all that waits there waits for planes, nothing
+//! is asked about writes that may go to several dies.
 
 use super::stage::{First, Queue, Row, Stage, Ways, NO_FIRST};
 use super::{stream_of, Kernel};
@@ -87,7 +88,7 @@ impl Kernel {
             return false;
         }
         let Some(mut stage) = self.stage.take() else { return false };
-        let tasks = stage.offered_below(stage.tasks());
+        let tasks = self.may_be_sent(&stage, stage.tasks());
         self.send_bound(&mut stage, tasks);
         stage.settle_bound();
         self.stage = Some(stage);
@@ -167,7 +168,14 @@ impl Kernel {
         self.stage = Some(stage);
     }
 
-    /// As [`Kernel::send_oldest`] where no queue may send to several dies, and operations of some tasks may go if their die has room.
+    /// Of some tasks those below their limits of which something waits for a die that may have room, or may go to several.
+    #[inline]
+    pub(super) fn may_be_sent(&self, stage: &Stage, tasks: Tasks) -> Tasks {
+        stage.below(if stage.roaming().is_empty() { stage.offered(tasks) } else { tasks })
+    }
+
+    /// Sends what the policy chooses of the oldest operations of some tasks, while there are some that a die has room for. What was found for
+    /// others stays, unless it was for the same die.
     pub(super) fn send_bound(&mut self, stage: &mut Stage, mut tasks: Tasks) {
         let mut found = Found { tasks: Tasks::default(), numbers: [0; TASKS], of: [NOWHERE; TASKS] };
         loop {
@@ -189,20 +197,35 @@ impl Kernel {
             self.send_lead(stage, first, die);
             let again =
                 if others == Tasks::default() { std::mem::take(&mut found.tasks) } else { found.forget(task, die) };
-            tasks = stage.offered_below(again.and(stage.tasks()));
+            tasks = self.may_be_sent(stage, again.and(stage.tasks()));
             if tasks.or(found.tasks) == Tasks::default() {
                 return;
             }
         }
     }
 
-    /// Finds the queue with the oldest operation of a task that waits for a die with room, and that die: as [`Kernel::head`] tells of each
-    /// queue.
+    /// Finds the queue with the oldest operation of a task that can go to a die, and that die: as [`Kernel::head`] tells of each queue.
     #[inline]
     fn find_bound(&mut self, stage: &Stage, task: Task) -> Bound {
-        let mut best = NOWHERE;
+        let mut best = if stage.roaming().is_empty() { NOWHERE } else { self.oldest_roaming(stage, task) };
         for (word, dies) in stage.open_for(task).enumerate() {
             best = self.older_at(stage, task, (word as u32 * 64, dies), best);
+        }
+        best
+    }
+
+    /// The same among writes that may go to several dies.
+    #[inline]
+    fn oldest_roaming(&mut self, stage: &Stage, task: Task) -> Bound {
+        let mut best = NOWHERE;
+        for &at in stage.roaming() {
+            let queue = stage.queue(at as usize);
+            if queue.class.task() != task || queue.fifo.number() >= best.first.number {
+                continue;
+            }
+            if let Some(die) = self.head(stage, queue).and_then(|head| head.die) {
+                best = Bound { first: queue.first(), die };
+            }
         }
         best
     }

@@ -8,7 +8,7 @@ use super::{stream_of, Kernel};
 use crate::ops::{Fifo, FlashOp, NONE};
 use crate::policy::dispatch::{Due, Sight, StageView, Staged};
 use crate::policy::placement::Constraint;
-use crate::task::{Class, Task, Tasks, CLASSES, ROWS};
+use crate::task::{Class, CLASSES, ROWS};
 
 /// What the dispatch policy is shown: queues of the stage, and the oldest operation of each.
 #[derive(Clone, Debug, Default)]
@@ -166,11 +166,10 @@ impl Kernel {
         let mut listed = self.listed.take().unwrap_or_default();
         match self.dispatch.sees() {
             _ if stage.tags.is_some() => self.send_tags(&mut stage, &mut listed.queues),
-            Sight::Oldest if self.straight_by_stage && stage.roaming().is_empty() => {
-                let tasks = stage.below(stage.offered(stage.tasks()));
+            Sight::Oldest => {
+                let tasks = self.may_be_sent(&stage, stage.tasks());
                 self.send_bound(&mut stage, tasks);
             }
-            Sight::Oldest => self.send_oldest(&mut stage, &mut listed),
             sight => self.send_listed(&mut stage, sight, &mut listed),
         }
         self.listed = Some(listed);
@@ -221,61 +220,6 @@ impl Kernel {
         }
     }
 
-    /// Shows the policy the oldest operation of each task that a die has room for.
-    fn send_oldest(&mut self, stage: &mut Stage, listed: &mut Listed) {
-        listed.clear();
-        let mut again = Tasks::ALL;
-        loop {
-            let mut tasks = stage.below(again.and(stage.tasks()));
-            while let Some(task) = tasks.pop() {
-                if let Some((head, at)) = self.find_oldest(stage, task) {
-                    listed.heads.push(head);
-                    listed.queues.push(at);
-                }
-            }
-            let Some((at, die)) = self.choice(stage, listed) else { return };
-            let task = stage.queue(at as usize).class.task();
-            self.send(stage, at as usize, die);
-            // What was found for others stays, unless it was for the same die.
-            again = Tasks::default().with(task);
-            let mut next = 0;
-            while let Some(head) = listed.heads.get(next) {
-                let found = head.class.task();
-                if found == task || head.die == Some(die) {
-                    again = again.with(found);
-                    listed.heads.swap_remove(next);
-                    listed.queues.swap_remove(next);
-                } else {
-                    next += 1;
-                }
-            }
-        }
-    }
-
-    /// Finds the oldest operation of a task that can go to a die, and its queue.
-    #[inline]
-    fn find_oldest(&mut self, stage: &Stage, task: Task) -> Option<(Staged, u32)> {
-        let (mut best, mut before) = (None, u64::MAX);
-        let mut look = |at: u32, before: &mut u64| {
-            let queue = stage.queue(at as usize);
-            if queue.fifo.oldest(&self.slab) < *before {
-                if let Some(head) = self.head(stage, queue).filter(|head| head.die.is_some()) {
-                    (best, *before) = (Some((head, at)), head.sequence);
-                }
-            }
-        };
-        for &at in stage.roaming() {
-            if stage.queue(at as usize).class.task() == task {
-                look(at, &mut before);
-            }
-        }
-        stage.look_at_older(task, before, |row, mut before| {
-            row.queues().for_each(|at| look(at, &mut before));
-            before
-        });
-        best
-    }
-
     /// The oldest operation of a queue, with the die that has room for it: of several the one with the least load, of
     /// equals the next in turn. None if it has to wait outside: for company, or for a page.
     #[inline]
@@ -307,41 +251,43 @@ impl Kernel {
     /// The least loaded die with room for a write that may go to several; none at all if none has a page for it.
     #[inline]
     fn least_loaded(&mut self, stage: &Stage, class: Class, place: Constraint) -> Option<Option<u32>> {
-        let geometry = *self.flash.geometry();
         let dies = match place {
             Constraint::Channel(channel) => {
-                channel * geometry.dies_per_channel()..(channel + 1) * geometry.dies_per_channel()
+                let dies = self.flash.geometry().dies_per_channel();
+                channel * dies..(channel + 1) * dies
             }
             Constraint::Die(die) => die..die + 1,
-            _ => 0..geometry.dies(),
+            _ => 0..self.dies.len() as u32,
         };
         // In order of their turns, so that the first of equals is the next.
         let turn = self.stage_turn.clamp(dies.start, dies.end);
-        let in_turn = (turn..dies.end).chain(dies.start..turn);
+        let in_turn = [turn..dies.end, dies.start..turn];
         let wished = self.is_staged_wish(class, place);
         let has_room = |die| if wished { stage.has_room_for_program(die, class) } else { stage.has_room(die, class) };
         let avoids_gc = self.deadlines.as_ref().is_some_and(|deadlines| deadlines.limits.avoids_gc && class.is_host());
         let mut best: Option<(u32, u32)> = None;
-        for die in in_turn.clone() {
-            let mut load = stage.load(die);
-            if avoids_gc && self.dies[die as usize].collections > 0 {
-                // More than any die holds.
-                load += 1 << 16;
-            }
-            if best.is_some_and(|(least, _)| load >= least) || !has_room(die) {
-                continue;
-            }
-            if self.takes(die, stream_of(class)) {
-                best = Some((load, die));
-                if load == 0 {
-                    break;
+        'dies: for dies in in_turn.clone() {
+            for die in dies {
+                let mut load = stage.load(die);
+                if avoids_gc && self.dies[die as usize].collections > 0 {
+                    // More than any die holds.
+                    load += 1 << 16;
+                }
+                if best.is_some_and(|(least, _)| load >= least) || !has_room(die) {
+                    continue;
+                }
+                if self.takes(die, stream_of(class)) {
+                    best = Some((load, die));
+                    if load == 0 {
+                        break 'dies;
+                    }
                 }
             }
         }
         if let Some((_, die)) = best {
             return Some(Some(die));
         }
-        let waits_for_room = in_turn.into_iter().any(|die| self.takes(die, stream_of(class)));
+        let waits_for_room = in_turn.into_iter().flatten().any(|die| self.takes(die, stream_of(class)));
         self.stalled |= !waits_for_room && !wished;
         waits_for_room.then_some(None)
     }

@@ -102,11 +102,13 @@ impl Kernel {
     /// How many units from `first` on lie in the page of `place`.
     #[inline]
     fn run_in_page(&self, first: u32, end: u32, place: Place) -> u32 {
-        let page = place / self.plan.units_per_page;
+        let units_per_page = self.plan.units_per_page;
         let mut units = 1;
-        if self.plan.units_per_page > 1 {
+        if units_per_page > 1 {
+            let page = place - self.units_per_page.remainder(place);
+            let lies_there = |other: Place| other.wrapping_sub(page) < units_per_page;
             while first + units < end
-                && self.map.place(first + units).is_some_and(|other| other / self.plan.units_per_page == page)
+                && self.map.place(first + units).is_some_and(lies_there)
                 && !self.buffer.holds(first + units)
             {
                 units += 1;

@@ -10,6 +10,7 @@ use super::dispatch::SHARED_WRITES;
 use super::ready::Ready;
 use super::stage::{Offer, Queue, Stage};
 use super::{stream_of, Fault, Kernel, Waits};
+use crate::map::Place;
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::dispatch::Sight;
 use crate::policy::placement::Constraint;
@@ -57,11 +58,17 @@ impl Kernel {
 
     /// What may go from the stage. A look at the oldest operations finds nothing to send if no die has room for what waits for it, and
     /// writes that may go to several dies lack company.
-    #[inline]
+    #[inline(always)]
     pub(super) fn offer_of_stage(&mut self) -> Offer {
         if self.stage.as_ref().is_none_or(|stage| !stage.is_due()) {
             return Offer::Nothing;
         }
+        self.look_for_offer()
+    }
+
+    /// The same when something may have become possible.
+    #[inline(never)]
+    fn look_for_offer(&mut self) -> Offer {
         if self.dispatch.sees() != Sight::Oldest || self.now >= self.control_due {
             return if self.stage_rests() { Offer::Nothing } else { Offer::Several };
         }
@@ -148,6 +155,53 @@ impl Kernel {
         self.settle_alone(&mut stage);
         self.stage = Some(stage);
         Ok(())
+    }
+
+    /// The valid units of a page that a job read wait in the stage to be written, behind the others of their place: as [`Kernel::enqueue`] of
+    /// each. Gives how many there are.
+    #[inline(never)]
+    pub(super) fn stage_moved(&mut self, class: Class, source: Place, owner: u32) -> u32 {
+        let Some(mut stage) = self.stage.take() else { return 0 };
+        let page = source - self.units_per_page.remainder(source);
+        let (mut found, mut from, end) = (0, page, page + self.plan.units_per_page);
+        // Mostly all of them go to one queue.
+        let (mut at, mut together) = (usize::MAX, 0);
+        while let Some(place) = self.map.next_valid(from, end) {
+            let unit = self.map.unit_at(place);
+            let own = stage.at(class, self.place_of(class, unit, place));
+            if own != at {
+                self.come_to_stage(&mut stage, at, together);
+                (at, together) = (own, 0);
+            }
+            self.sequence += 1;
+            let slot = self.slab.insert(FlashOp {
+                class,
+                unit,
+                source: place,
+                owner,
+                stamp: self.shadow.as_ref().map_or(0, |shadow| shadow.at(place)),
+                ready: self.now,
+                sequence: self.sequence,
+                ..FlashOp::default()
+            });
+            stage.queue_mut(at).fifo.push(&mut self.slab, slot);
+            (found, together, from) = (found + 1, together + 1, place + 1);
+        }
+        self.come_to_stage(&mut stage, at, together);
+        self.stage = Some(stage);
+        found
+    }
+
+    /// So many moved units, which may be none, have come to a queue.
+    #[inline]
+    fn come_to_stage(&self, stage: &mut Stage, at: usize, units: u32) {
+        if units == 0 {
+            return;
+        }
+        let Queue { class, place, fifo, .. } = *stage.queue(at);
+        let domain = if let Constraint::Plane(plane) = place { self.blocks.domain_of_plane(plane) } else { 0 };
+        let lonely = self.lists_late() && !self.may_go(&fifo, class, domain);
+        stage.come_together(at, units, lonely);
     }
 
     /// True if writes that were sent to an idle die may wait there: they found no room, and are looked at with those that are sent.

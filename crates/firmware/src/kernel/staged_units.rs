@@ -6,7 +6,6 @@
 //! [`Kernel::goes_by_stage_in_planes`] is the one place that says which drives may go this way.
 
 use super::{Fault, Kernel, Waits};
-use crate::map::Place;
 use crate::ops::FlashOp;
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, Task};
@@ -65,45 +64,12 @@ impl Kernel {
     fn units_were_read(&mut self, slot: u32) {
         let FlashOp { source, owner, units, .. } = *self.slab.get(slot);
         self.slab.remove(slot);
-        let gone = u32::from(units) - self.stage_moved(source, owner);
+        let gone = u32::from(units) - self.stage_moved(GC_WRITE, source, owner);
         let domain = self.jobs.get(owner).domain;
         self.jobs.read_ended(owner);
         self.settle_units(domain, gone);
         self.moves_on_by_stage(owner, gone);
         self.gather(Task::GC, domain);
-    }
-
-    /// The valid units of a page of a victim wait in the stage to be written, behind the others of their plane; gives how many there are.
-    #[inline(always)]
-    fn stage_moved(&mut self, source: Place, owner: u32) -> u32 {
-        let Some(mut stage) = self.stage.take() else { return 0 };
-        let plane = self.plane_of(source);
-        let at = stage.at(GC_WRITE, Constraint::Plane(plane));
-        let fifo = &mut stage.queue_mut(at).fifo;
-        let page = source - self.units_per_page.remainder(source);
-        let (mut found, mut from, end) = (0, page, page + self.plan.units_per_page);
-        while let Some(place) = self.map.next_valid(from, end) {
-            self.sequence += 1;
-            let slot = self.slab.insert(FlashOp {
-                class: GC_WRITE,
-                unit: self.map.unit_at(place),
-                source: place,
-                owner,
-                stamp: self.shadow.as_ref().map_or(0, |shadow| shadow.at(place)),
-                ready: self.now,
-                sequence: self.sequence,
-                ..FlashOp::default()
-            });
-            fifo.push(&mut self.slab, slot);
-            (found, from) = (found + 1, place + 1);
-        }
-        if found > 0 {
-            let fifo = *fifo;
-            let lonely = !self.may_go(&fifo, GC_WRITE, self.blocks.domain_of_plane(plane));
-            stage.come_together(at, found, lonely);
-        }
-        self.stage = Some(stage);
-        found
     }
 
     /// Units of a job of GC have reached their new places, or need none any more: as [`Kernel::arrived`].

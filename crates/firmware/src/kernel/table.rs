@@ -246,21 +246,25 @@ impl Kernel {
         }
     }
 
-    /// A unit got another place: its entry changes, for the task of the operation.
-    #[cold]
+    /// A unit got another place: its entry changes, for the task of the operation. The places of map units are known in memory.
+    #[inline]
     pub(super) fn entry_changed(&mut self, unit: u32, class: Class) {
-        let table = self.table();
-        let Some(piece) = unit.checked_sub(table.first) else {
+        let Some(table) = &self.table else { return };
+        if unit < table.first {
             let map_unit = table.map_unit(unit);
             if !self.mapping.change_entry(map_unit) {
                 self.bring(map_unit, class.task(), true);
             }
-            return;
-        };
-        // The places of map units are known in memory.
-        if !class.is_map_write() {
-            return;
+        } else if class.is_map_write() {
+            self.piece_bound(unit, class);
         }
+    }
+
+    /// A piece of a map unit got its page.
+    #[inline(never)]
+    fn piece_bound(&mut self, unit: u32, class: Class) {
+        let table = self.table();
+        let piece = unit - table.first;
         table.under_way -= 1;
         let (map_unit, pieces) = (table.pieces.quotient(piece), table.pieces.get());
         let state = self.state(map_unit);

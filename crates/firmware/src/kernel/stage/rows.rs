@@ -190,17 +190,25 @@ pub(super) struct Dies {
     pub awaited: ByTask<u64>,
 }
 
+impl Queue {
+    /// Its first operation, as a row has it.
+    #[inline]
+    pub fn first(&self) -> First {
+        First { number: self.fifo.number(), rest: self.rest }
+    }
+}
+
 impl Stage {
     /// A queue is looked at from now on.
     #[inline(never)]
     pub fn fill(&mut self, at: usize) {
         let queue = &mut self.queues[at];
         queue.is_listed = true;
-        let Queue { class, fifo, rest, awaits: die, .. } = *queue;
+        let Queue { class, awaits: die, .. } = *queue;
         if die == NONE {
             return self.roaming.push(at as u32);
         }
-        let first = First { number: fifo.number(), rest };
+        let first = queue.first();
         self.loads[die as usize].rows[class.task().index()].add(first);
         self.bound_count += 1;
         self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
@@ -266,12 +274,6 @@ impl Stage {
         offered
     }
 
-    /// The same, as far as these are below their limits.
-    #[inline]
-    pub fn offered_below(&self, tasks: Tasks) -> Tasks {
-        self.below(self.offered(tasks))
-    }
-
     /// The queue of some tasks whose operations wait for a die that may have room: none, one, or several.
     #[inline]
     pub fn offer_of_bound(&self, tasks: Tasks) -> Offer {
@@ -314,21 +316,6 @@ impl Stage {
                     into.extend(self.row_at(task, die).queues());
                     bits &= bits - 1;
                 }
-            }
-        }
-    }
-
-    /// Queues that are not empty of a task and a die that may have room, of each die whose first operation came before the one
-    /// that `look` has found last; it is given the queues of a die, and the number of that one.
-    #[inline]
-    pub fn look_at_older(&self, task: Task, mut before: u64, mut look: impl FnMut(&Row, u64) -> u64) {
-        for (word, mut bits) in (0..).zip(self.open_for(task)) {
-            while bits != 0 {
-                let row = self.row_at(task, word * 64 + bits.trailing_zeros());
-                if row.lead.number < before {
-                    before = look(row, before);
-                }
-                bits &= bits - 1;
             }
         }
     }

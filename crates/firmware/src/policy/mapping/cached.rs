@@ -154,6 +154,17 @@ impl Cached {
         self.newest = at;
     }
 
+    /// The line of a map unit, which is the one that was used last from now on; none if memory lacks it.
+    #[inline]
+    fn make_newest(&mut self, map_unit: u32) -> Option<&mut Line> {
+        let at = self.line(map_unit)?;
+        if self.newest != at {
+            self.unlink(at);
+            self.link(at);
+        }
+        Some(self.line_mut(at))
+    }
+
     /// Lines from the one whose use is the longest ago to the newest.
     fn in_order(&self) -> impl Iterator<Item = &Line> {
         let get = |at: u32| self.lines.get(at as usize);
@@ -263,22 +274,16 @@ impl Mapping for Cached {
         self.lines.get(self.oldest as usize).map(|line| line.map_unit)
     }
 
+    #[inline]
     fn use_entry(&mut self, map_unit: u32) -> bool {
-        let Some(at) = self.line(map_unit) else { return false };
-        if self.newest != at {
-            self.unlink(at);
-            self.link(at);
-        }
-        true
+        self.make_newest(map_unit).is_some()
     }
 
+    #[inline]
     fn change_entry(&mut self, map_unit: u32) -> bool {
-        let found = self.use_entry(map_unit);
-        if found {
-            let newest = self.newest;
-            self.line_mut(newest).changed = true;
-        }
-        found
+        let Some(line) = self.make_newest(map_unit) else { return false };
+        line.changed = true;
+        true
     }
 
     fn admit(&mut self, map_unit: u32, changed: bool) -> Option<Evicted> {
