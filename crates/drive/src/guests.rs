@@ -1,5 +1,6 @@
 //! External policies as choices of a drive file.
 
+pub use crate::policy::buffer::guest::Figures as BufferFigures;
 pub use crate::policy::link::{LinkCosts, Transfer};
 pub use wordline_firmware::blocks::VictimView;
 pub use wordline_firmware::policy::arbiter::guest::GuestArbiter;
@@ -14,6 +15,7 @@ pub use wordline_firmware::policy::dispatch::{Addressed, Conflict, Limits, Stage
 pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;
 pub use wordline_firmware::policy::free_block::{FreeEntry, FreeView};
 pub use wordline_firmware::policy::guest::built_on;
+pub use wordline_firmware::policy::keep::{BufferView, GuestBuffer, KeptUnit};
 pub use wordline_firmware::policy::mapping::guest::{CacheView, GuestMapping, Scheme};
 pub use wordline_firmware::policy::mapping::{LogRule, MergeEntry, MergeView, Priority};
 pub use wordline_firmware::policy::pack::guest::GuestPack;

@@ -2,6 +2,7 @@
 //! exceptions are passed on unchanged: as the cause of the fault, or, while policies are built, by [`Guests`].
 
 mod blocks;
+mod buffer;
 mod collect;
 mod commands;
 mod dies;
@@ -13,6 +14,7 @@ mod times;
 
 use crate::failure::{noted, Failure};
 use blocks::{Chooser, Keeper, Opener};
+use buffer::Evictor;
 use collect::Collector;
 use commands::{Packer, Protector};
 use dies::{Dispatcher, Server};
@@ -260,7 +262,7 @@ impl Maker for PythonMaker {
     fn figures(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn Any>, String> {
         let seated = self.seated(options, build)?;
         match &*self.family {
-            "buffer" => Ok(Box::new(self.read(seated, |py, seated| figures::capacity(&seated.answer(py)?))?)),
+            "buffer" => Ok(Box::new(self.read(seated, Evictor::figures)?)),
             _ => Ok(Box::new(self.read(seated, |py, seated| figures::link_costs(&seated.answer(py)?))?)),
         }
     }
@@ -382,6 +384,7 @@ tells! {
     Collector;
     Controller;
     Dispatcher;
+    Evictor;
     Keeper;
     Limiter;
     Mapper;

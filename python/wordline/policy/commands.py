@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 from wordline.policy.base import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from fractions import Fraction
+
+    import numpy
+    from numpy.typing import NDArray
 
 
 class Arbiter(Policy):
@@ -318,11 +321,62 @@ class Link(Policy):
         raise NotImplementedError
 
 
+class BufferView(NamedTuple):
+    """The write buffer, as the policy sees it that chooses what leaves. Sizes are in logical pages (mapping units)."""
+
+    pages: NDArray[numpy.int64]
+    """The logical pages that it keeps, in the order of their coming."""
+    came: NDArray[numpy.int64]
+    """Of each, the number of the write with which it came. The writes of logical pages that come to the buffer are
+    counted from 1 on."""
+    written: NDArray[numpy.int64]
+    """Of each, the number of the last write of it."""
+    whole: NDArray[numpy.bool_]
+    """Of each, True if all its bytes are there; the old data of others are read when they leave."""
+    room: int
+    """Logical pages that it has room for."""
+    leaving: int
+    """Logical pages on their way to flash. They take room until they are there."""
+    waits: bool
+    """True if a write of the host waits for room."""
+    time_us: float
+    """Simulated time, in microseconds."""
+
+
 class Buffer(Policy):
-    """Says how large the write buffer is, which works as ``buffer.policy = "fifo"`` does."""
+    """Says how large the write buffer is, and may choose which logical pages it keeps and which leave it.
+
+    Without :meth:`evict` it works as ``buffer.policy = "fifo"`` does: what the host writes goes on to the dies at once.
+    With it, the buffer keeps logical pages until they are chosen: a write of one that it keeps replaces the older
+    version, and reads are served from it. A flush, and the end of a run, send all of them to flash, a FUA write sends
+    its own data, and a TRIM drops what it covers. While a drive is filled, and without time, nothing is kept.
+    """
 
     family = "buffer"
 
     def capacity_kib(self) -> int:
         """Its size in KiB: from four pages to 4,194,304, or 0 for none. Asked once, when the drive is built."""
         raise NotImplementedError
+
+    def keeps(self, page: int) -> bool:
+        """True if the buffer keeps a logical page until :meth:`evict` names it; False if it goes to its die at once, as
+        with ``fifo``. No cost unless overridden: then all are kept.
+
+        Called with each logical page that the host writes, unless the buffer keeps it already, or has an older version
+        of it that waits for its die: then the older version is replaced where it is. Not called for FUA writes.
+
+        :param page: the logical page (mapping unit).
+        """
+        return True
+
+    def evict(self, view: BufferView) -> Iterable[int] | None:
+        """The logical pages that leave now, of ``view.pages``, in this order; None for none. No cost unless overridden.
+
+        Called while the buffer keeps any: after each write request of the host, or the part of it that found room, and
+        while one waits for room, whenever something has left. What leaves goes to its die as if the host had just
+        written it, so that logical pages which leave together may share a flash page; where the host waits for room,
+        what found no company goes alone once the oldest quarter of what is on its way has waited as long as the others.
+        A logical page that the buffer does not keep, or one named twice, ends the run. So does an answer without any
+        while a write waits, the buffer is full, and nothing is leaving.
+        """
+        return None

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 
 from wordline.policy.base import Policy
-from wordline.policy.commands import Arbiter, Dispatch, Pack, Running, StageView, Suspend
+from wordline.policy.commands import Arbiter, Buffer, BufferView, Dispatch, Pack, Running, StageView, Suspend
 from wordline.policy.data import (
     AroundView,
     CandidateView,
@@ -266,6 +266,39 @@ class SlcSeat(_FamilySeat):
             self.limit = lambda *told: limit(SlcView(*told))
         elif _has(policy, Policy, "figures"):
             raise ValueError("its method 'figures' is never called without a method 'limit': it has no part in a run")
+
+
+class BufferSeat(_FamilySeat):
+    """The engine's interface to a write buffer."""
+
+    evict: Callable[..., object] | None = None
+    keeps: Callable[..., bool] | None = None
+
+    def __init__(self, policy: Buffer) -> None:
+        super().__init__(policy)
+        self.decide = policy.capacity_kib
+        if _has(policy, Buffer, "evict"):
+            self._choose(policy)
+            self.keeps = policy.keeps if _has(policy, Buffer, "keeps") else None
+            return
+        if _has(policy, Buffer, "keeps"):
+            raise ValueError("its method 'keeps' is never called without a method 'evict'")
+        for method in ("begin_measuring", "figures"):
+            if _has(policy, Policy, method):
+                raise ValueError(
+                    f"its method {method!r} is never called without a method 'evict': it has no part in a run"
+                )
+
+    def _choose(self, policy: Buffer) -> None:
+        import numpy
+
+        evict, frombuffer, int64 = policy.evict, numpy.frombuffer, numpy.int64
+
+        def choose(memory: bytes, count: int, told: tuple[int, int, bool, float]) -> object:
+            pages, came, written, whole = frombuffer(memory, int64).reshape(4, count)
+            return evict(BufferView(pages, came, written, whole != 0, *told))
+
+        self.evict = choose
 
 
 class DispatchSeat(_FamilySeat):

@@ -224,6 +224,7 @@ impl Kernel {
             owners: Vec::new(),
             starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units, 1),
+            shelf: None,
             row_units,
             hold_below,
             instant,
