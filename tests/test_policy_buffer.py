@@ -160,6 +160,28 @@ def test_a_rewrite_needs_no_room_and_a_read_no_flash(drive: Path, tmp_path: Path
     assert result["latency_us"]["read"]["p90"] < 50
 
 
+def test_what_is_kept_may_leave_while_the_host_rests(drive: Path, tmp_path: Path) -> None:
+    load = tmp_path / "bursts.toml"
+    load.write_text(
+        '[[job]]\nrw = "randwrite"\nbs = "16k"\niodepth = 1\nnumber_ios = 200\nthinktime_blocks = 20\nthinktime_us = 50000\n'
+    )
+    views: list[BufferView] = []
+
+    def evict(_: Buffer, view: BufferView) -> object:
+        views.append(view)
+        return view.pages if view.rested else view.pages[: int(view.waits)]
+
+    calm = deciding(evict=evict, after_rest=lambda _: 5_000)
+    rested = package.run(drive, load, {"buffer.policy": "odd"}, policies=[calm])
+    # After each burst but the last.
+    assert [len(view.pages) > 10 for view in views if view.rested] == [True] * 9
+    assert not any(view.waits for view in views), "there is room after each rest"
+    views.clear()
+    busy = package.run(drive, load, {"buffer.policy": "odd"}, policies=[deciding(evict=evict)])
+    assert any(view.waits for view in views) and not any(view.rested for view in views)
+    assert rested["latency_us"]["write"]["max"] < busy["latency_us"]["write"]["max"]
+
+
 PAGES = "expected a list of numbers of logical pages, or None"
 
 
@@ -195,6 +217,9 @@ def test_what_would_never_be_called_is_refused(drive: Path) -> None:
             package.check(drive, {"buffer.policy": "odd"}, policies=[policy])
         return str(caught.value)
 
-    assert "'keeps' is never called without a method 'evict'" in refused(deciding(keeps=lambda *_: True))
+    assert "'keeps' has no effect without a method 'evict'" in refused(deciding(keeps=lambda *_: True))
+    assert "'after_rest' has no effect without a method 'evict'" in refused(deciding(after_rest=lambda _: 5.0))
+    odd = deciding(evict=lambda *_: None, after_rest=lambda _: -1)
+    assert "its method 'after_rest' is of no use: it answered -1 (int); expected a number of micro" in refused(odd)
     none = deciding(evict=lambda *_: None, capacity_kib=lambda _: 0)
     assert "it chooses what the buffer keeps, but has none: its capacity is 0 KiB" in refused(none)

@@ -208,7 +208,7 @@ def test_policies_without_a_part_in_a_run_have_none(drive: Path) -> None:
         with pytest.raises(ValueError, match=f"'{own}' is never called without a method 'evict'"):
             package.check(drive, {"buffer.policy": "odd"}, policies=[odd])
     odd = type("Odd", (Slc,), {"name": "odd", "size": lambda _: SlcSize(), "figures": lambda _: None})
-    with pytest.raises(ValueError, match="'figures' is never called without a method 'limit'"):
+    with pytest.raises(ValueError, match="'figures' is never called without a method 'limit' or 'planes'"):
         package.check(drive, {"slc.policy": "odd"}, policies=[odd])
 
 

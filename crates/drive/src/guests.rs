@@ -11,7 +11,9 @@ pub use wordline_firmware::policy::collect::{CandidateView, MoveView, SpaceView,
 pub use wordline_firmware::policy::dispatch::guest::{AtOnce, GuestDispatch};
 pub use wordline_firmware::policy::dispatch::in_order::{Commits, Unit};
 pub use wordline_firmware::policy::dispatch::one_request::Order;
-pub use wordline_firmware::policy::dispatch::{Addressed, Conflict, Limits, StageView, Staged, TagRules};
+pub use wordline_firmware::policy::dispatch::{
+    Addressed, Conflict, Limits, StageView, Staged, TagRules, WaitingRequest, WaitingTransaction,
+};
 pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;
 pub use wordline_firmware::policy::free_block::{FreeEntry, FreeView};
 pub use wordline_firmware::policy::guest::built_on;

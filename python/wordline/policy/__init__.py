@@ -44,6 +44,8 @@ from wordline.policy.commands import (
     StageView,
     Suspend,
     Transfer,
+    WaitingRequest,
+    WaitingTransaction,
 )
 from wordline.policy.data import (
     AroundView,
@@ -127,6 +129,8 @@ __all__ = [
     "UpkeepView",
     "Victim",
     "VictimView",
+    "WaitingRequest",
+    "WaitingTransaction",
     "Wear",
     "bases",
     "described",

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 from wordline.policy.base import Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy
     from numpy.typing import NDArray
 
@@ -627,6 +629,17 @@ class Slc(Policy):
         in SLC mode stay so until their erase. Called for each domain when the drive is built, or takes over the state
         of another, and then whenever the engine asks about garbage collection in the domain, which it does each time
         that a block was opened or erased. While a drive is filled the cache is not used, whatever the limit.
+        """
+        return None
+
+    def planes(self, view: SlcView) -> Iterable[int] | None:
+        """The planes of a domain in which the host opens blocks in SLC mode from now on; None: as before, at first all.
+        No cost unless overridden.
+
+        Where the placement says which plane a write goes to, this says which writes go to the cache, and which past it:
+        those to planes that are not named. A block that is open stays open; an empty list lets all data go past the
+        cache. Called when :meth:`limit` is, after it. A plane that is not of the domain ends the run, as does any other
+        answer. It does not go with superblocks, whose planes open their blocks together.
         """
         return None
 

@@ -51,6 +51,9 @@ impl Shelf {
 impl Kernel {
     /// Lets an external policy say what the write buffer keeps. Nothing has been written yet.
     pub fn keep_with(&mut self, policy: Keeper) {
+        if let Some(rest) = policy.rest() {
+            self.rests.wait_for_buffer(rest);
+        }
         self.shelf = Some(Box::new(Shelf::new(policy)));
         self.outside = true;
         self.find_ways();
@@ -130,6 +133,15 @@ impl Kernel {
 
     /// Asks the policy which kept units leave, after a write of the host, and while one waits for room.
     pub fn make_room(&mut self, now: Time, waits: bool) {
+        self.choose_leaving(now, waits, false);
+    }
+
+    /// The same once the host has rested as long as the policy waits for.
+    pub(super) fn make_room_at_rest(&mut self, now: Time) {
+        self.choose_leaving(now, false, true);
+    }
+
+    fn choose_leaving(&mut self, now: Time, waits: bool, rested: bool) {
         self.now = now;
         if self.fault.is_some() {
             return;
@@ -142,7 +154,7 @@ impl Kernel {
         };
         shelf.shown.extend(shelf.kept.iter().map(shown));
         let (room, leaving) = self.buffer.room_and_leaving();
-        let chosen = shelf.policy.evict(&BufferView { kept: &shelf.shown, room, leaving, waits, now });
+        let chosen = shelf.policy.evict(&BufferView { kept: &shelf.shown, room, leaving, waits, rested, now });
         for unit in chosen {
             if let Some(kept) = self.shelf.as_mut().and_then(|shelf| shelf.take(unit)) {
                 self.send_kept(&kept);

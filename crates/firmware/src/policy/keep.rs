@@ -30,6 +30,8 @@ pub struct BufferView<'a> {
     pub leaving: u32,
     /// True if a write waits for room.
     pub waits: bool,
+    /// True if the host has rested as long as [`GuestBuffer::rest`] says.
+    pub rested: bool,
     /// Simulated time.
     pub now: Time,
 }
@@ -41,6 +43,11 @@ pub trait GuestBuffer: Tells + std::fmt::Debug + Send {
     /// # Errors
     /// Says what went wrong; the run ends.
     fn keeps(&mut self, unit: u32) -> Result<bool, Refusal>;
+
+    /// How long the host rests until it is asked once more in this rest, if at all. Asked once.
+    fn rest(&self) -> Option<Time> {
+        None
+    }
 
     /// The kept units that leave now, in this order.
     ///
@@ -60,14 +67,19 @@ impl Clone for Box<dyn GuestBuffer> {
 
 /// The external policy, and its trouble.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Keeper(Seat<Box<dyn GuestBuffer>>);
+pub struct Keeper(Seat<Box<dyn GuestBuffer>>, #[serde(skip)] Option<Time>);
 
 impl Keeper {
     /// A policy with its name.
     #[must_use]
     pub fn new(name: &str, object: Box<dyn GuestBuffer>) -> Self {
-        Self(Seat::new(name, object))
+        let rest = object.rest();
+        Self(Seat::new(name, object), rest)
+    }
+
+    /// How long it waits for the host to rest, if it does.
+    pub(crate) fn rest(&self) -> Option<Time> {
+        self.1
     }
 
     /// Its seat, whatever its family.

@@ -1,9 +1,10 @@
 //! Write buffers in Python: their sizes, and, during a run, which logical pages they keep and which leave.
 
 use super::blocks::columns;
-use super::{figures, odd, truth, whole, Seated};
+use super::{figures, numbers_of, truth, Seated};
 use pyo3::prelude::*;
 use std::fmt;
+use wordline_base::Time;
 use wordline_drive::guests::{BufferFigures, BufferView, GuestBuffer, KeptUnit, Refusal};
 
 /// Who chooses what a write buffer keeps.
@@ -12,6 +13,8 @@ pub(super) struct Evictor {
     evict: Py<PyAny>,
     /// Asked about each logical page that comes, if the policy has it: otherwise all are kept.
     keeps: Option<Py<PyAny>>,
+    /// The rest of the host after which it is asked, if it waits for one.
+    rest: Option<Time>,
 }
 
 impl fmt::Debug for Evictor {
@@ -22,23 +25,17 @@ impl fmt::Debug for Evictor {
 
 impl Evictor {
     /// The size of a buffer, and who chooses what it keeps, if the policy does.
-    pub(super) fn figures(py: Python<'_>, seated: Seated) -> PyResult<Result<BufferFigures, String>> {
+    pub(super) fn figures(
+        py: Python<'_>,
+        seated: Seated,
+        rest: Option<Time>,
+    ) -> PyResult<Result<BufferFigures, String>> {
         let capacity = figures::capacity(&seated.answer(py)?)?;
         let [evict, keeps] = ["evict", "keeps"].map(|name| seated.method(py, name));
         let (evict, keeps) = (evict?, keeps?);
-        let keeper = evict.map(|evict| Box::new(Self { seated, evict, keeps }) as Box<dyn GuestBuffer>);
+        let keeper = evict.map(|evict| Box::new(Self { seated, evict, keeps, rest }) as Box<dyn GuestBuffer>);
         Ok(capacity.map(|capacity_kib| BufferFigures { capacity_kib, keeper }))
     }
-}
-
-/// The logical pages that an answer names.
-fn pages_of(answer: &Bound<'_, PyAny>) -> Result<Vec<u32>, String> {
-    const WANTED: &str = "a list of numbers of logical pages, or None";
-    if answer.is_none() {
-        return Ok(Vec::new());
-    }
-    let Ok(pages) = answer.try_iter() else { return Err(odd(answer, WANTED)) };
-    pages.map(|page| page.ok().and_then(|page| whole(&page)).ok_or_else(|| odd(answer, WANTED))).collect()
 }
 
 impl GuestBuffer for Evictor {
@@ -48,13 +45,17 @@ impl GuestBuffer for Evictor {
         Ok(answer?)
     }
 
+    fn rest(&self) -> Option<Time> {
+        self.rest
+    }
+
     fn evict(&mut self, view: &BufferView<'_>) -> Result<Vec<u32>, Refusal> {
         let row = |kept: &KeptUnit| [kept.unit.into(), kept.came, kept.written, kept.whole.into()];
         let rows = view.kept.iter().map(row).collect::<Vec<[u64; 4]>>();
         let answer = self.seated.ask(|py| {
-            let told = (view.room, view.leaving, view.waits, view.now as f64 / 1e6);
+            let told = (view.room, view.leaving, view.waits, view.rested, view.now as f64 / 1e6);
             let answer = self.evict.bind(py).call1((columns(py, &rows)?, rows.len(), told))?;
-            Ok(pages_of(&answer))
+            Ok(numbers_of(&answer, "a list of numbers of logical pages, or None").map(Option::unwrap_or_default))
         })?;
         Ok(answer?)
     }
@@ -63,6 +64,6 @@ impl GuestBuffer for Evictor {
         let (seated, [evict, keeps]) = self.seated.copy_with(["evict", "keeps"]);
         // A copy that failed refuses whatever it is asked.
         let evict = evict.unwrap_or_else(|| Python::attach(|py| self.evict.clone_ref(py)));
-        Box::new(Self { seated, evict, keeps })
+        Box::new(Self { seated, evict, keeps, rest: self.rest })
     }
 }
