@@ -19,7 +19,7 @@ pub use wordline_firmware::policy::free_block::{FreeEntry, FreeView};
 pub use wordline_firmware::policy::guest::built_on;
 pub use wordline_firmware::policy::keep::{BufferView, GuestBuffer, KeptUnit};
 pub use wordline_firmware::policy::mapping::guest::{CacheView, GuestMapping, Scheme};
-pub use wordline_firmware::policy::mapping::{LogRule, MergeEntry, MergeView, Priority};
+pub use wordline_firmware::policy::mapping::{LogRule, MergeEntry, MergeView, Priority, SequenceView};
 pub use wordline_firmware::policy::pack::guest::GuestPack;
 pub use wordline_firmware::policy::placement::guest::GuestPlacement;
 pub use wordline_firmware::policy::placement::Constraint;

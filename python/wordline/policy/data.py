@@ -512,6 +512,21 @@ class LogBlocks(NamedTuple):
     """Tables of map zones that memory holds; the others lie in flash. Needed with ``zone_blocks``."""
 
 
+class SequenceView(NamedTuple):
+    """A write of the first page of a logical block, which the sequential log block of its domain may take."""
+
+    block: int
+    """The logical block, from 0 on."""
+    domain: int
+    """Its domain (the drive or a plane), from 0 on."""
+    pages: int
+    """Pages of the logical block that wait in their order, from this one on: 1 if the next one has not come yet."""
+    holder: int | None
+    """The logical block that has the sequential log block; None if none has it. Taken from it, it is merged."""
+    held_pages: int | None
+    """How many pages of that logical block went there, in order, from its first on; None if there is none."""
+
+
 class MergeView(NamedTuple):
     """What can be merged in a domain that lacks log blocks: those of a group, or any one if they are merged one by one.
 
@@ -560,6 +575,15 @@ class Mapping(Policy):
         block that was given up. Nor are merges that a collect policy schedules. Any other answer ends the run.
         """
         return None
+
+    def starts_sequence(self, view: SequenceView) -> bool:
+        """True if a write of the first page of a logical block takes the sequential log block; False if it goes to a log
+        block like all others. No cost unless overridden: then each does. It needs a scheme with ``sequential``.
+
+        Called with each such write that does not go to its data block, and again while a True waits until the
+        sequential log block can be taken. The next pages follow by themselves as long as they come in order.
+        """
+        return True
 
     def evict(self, oldest: list[tuple[int, bool]], coming: int) -> int:
         """The number of the map unit that leaves. Called when memory is full and gets another one.

@@ -31,6 +31,7 @@ from wordline.policy.data import (
     Placement,
     Redundancy,
     Schedule,
+    SequenceView,
     Slc,
     SlcView,
     SpaceView,
@@ -183,10 +184,16 @@ class MappingSeat(_FamilySeat):
     """The engine's interface to a mapping."""
 
     merge: Callable[..., int | None] | None = None
+    starts_sequence: Callable[..., bool] | None = None
 
     def __init__(self, policy: Mapping) -> None:
         super().__init__(policy)
         self.scheme = policy.scheme()
+        if _has(policy, Mapping, "starts_sequence"):
+            if not getattr(self.scheme, "sequential", False):
+                raise ValueError("its method 'starts_sequence' is never called without a scheme with sequential=True")
+            starts = policy.starts_sequence
+            self.starts_sequence = lambda *told: starts(SequenceView(*told))
         self.evicts = _has(policy, Mapping, "evict")
         if _has(policy, Mapping, "merge"):
             if getattr(self.scheme, "log_blocks", 0) == 0:
