@@ -1,4 +1,4 @@
-"""Dispatch policies in Python without a commit stage that choose: among transactions, and requests that wait for a die."""
+"""Dispatch policies in Python without a commit stage that choose among transactions, and requests of a die."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ __all__ = ["partial"]
 
 FIXED = "placement.policy=static collect.scope=plane verify.shadow=true"
 
-DRIVES = ["", "pack.policy=planes", "mapping.unit_kib=4", "mapping.unit_kib=4 pack.policy=planes arbiter.policy=priority"]
+DRIVES = [
+    "",
+    "pack.policy=planes",
+    "mapping.unit_kib=4",
+    "mapping.unit_kib=4 pack.policy=planes arbiter.policy=priority",
+]
 
 
 @pytest.fixture

@@ -163,7 +163,8 @@ def test_a_rewrite_needs_no_room_and_a_read_no_flash(drive: Path, tmp_path: Path
 def test_what_is_kept_may_leave_while_the_host_rests(drive: Path, tmp_path: Path) -> None:
     load = tmp_path / "bursts.toml"
     load.write_text(
-        '[[job]]\nrw = "randwrite"\nbs = "16k"\niodepth = 1\nnumber_ios = 200\nthinktime_blocks = 20\nthinktime_us = 50000\n'
+        '[[job]]\nrw = "randwrite"\nbs = "16k"\niodepth = 1\nnumber_ios = 200\n'
+        "thinktime_blocks = 20\nthinktime_us = 50000\n"
     )
     views: list[BufferView] = []
 

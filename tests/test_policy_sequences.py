@@ -46,7 +46,9 @@ def starting(starts: Callable[[SequenceView], object] | None, rule: LogBlocks | 
     return type("Odd", (Mapping,), {"name": "odd", "scheme": lambda _: scheme, **methods})
 
 
-def result_of(call: Callable[..., dict[str, Any]], drive: Path, load: Path, policy: type[Mapping], where: str) -> Any:
+def result_of(
+    call: Callable[..., dict[str, Any]], drive: Path, load: Path, policy: type[Mapping], where: str
+) -> dict[str, Any]:
     """A run or a replay with a mapping."""
     sets = {**WHERE[where], "mapping.policy": "odd", "verify.shadow": True, "capacity.raw_over_logical": 1.4}
     return call(drive, load, sets, policies=[policy])

@@ -65,7 +65,7 @@ class Fast(_Logs):
 
 
 class Sequences(Fast):
-    """As FAST, but a first page takes the sequential log block only if several pages of its logical block wait in order.
+    """As FAST, but a first page takes the sequential log block only if several pages of its block wait in order.
 
     Single writes of a first page then do not end a sequence of another logical block. With 1 it is FAST.
     """

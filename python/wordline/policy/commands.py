@@ -220,7 +220,7 @@ class Dispatch(Policy):
         :param waiting: the requests that wait for it, at least one, in the order in which their operations became
             ready.
         """
-        raise NotImplementedError('with AtOnce(requests="chosen"), requests are chosen: write the method "next_request"')
+        raise NotImplementedError('with AtOnce(requests="chosen"), write the method "next_request"')
 
     def next_transaction(self, waiting: list[WaitingTransaction]) -> int | None:
         """The index in ``waiting`` of the package or die whose next transaction goes; None for none now. No cost unless
@@ -439,8 +439,8 @@ class Buffer(Policy):
         return True
 
     def after_rest(self) -> float | None:
-        """Rest of the host in microseconds, 0 to 1e12, after which :meth:`evict` is called, too, once in each rest. None
-        for none.
+        """Rest of the host in microseconds, 0 to 1e12, after which :meth:`evict` is called, too, once in each rest.
+        None for none.
 
         Asked once, when the drive is built. The host rests while it has no request in the drive, unless the workload
         has ended.

@@ -577,8 +577,8 @@ class Mapping(Policy):
         return None
 
     def starts_sequence(self, view: SequenceView) -> bool:
-        """True if a write of the first page of a logical block takes the sequential log block; False if it goes to a log
-        block like all others. No cost unless overridden: then each does. It needs a scheme with ``sequential``.
+        """True if a write of the first page of a logical block takes the sequential log block; False if it goes to a
+        log block like all others. No cost unless overridden: then each does. It needs a scheme with ``sequential``.
 
         Called with each such write that does not go to its data block, and again while a True waits until the
         sequential log block can be taken. The next pages follow by themselves as long as they come in order.

@@ -345,7 +345,6 @@ class DispatchSeat(_FamilySeat):
             next_(StageView([], {}, (0, 0, 0), None))
         self.decide = lambda *told: next_(StageView(*told))
 
-
     def _choose(self, policy: Dispatch) -> None:
         by_request = getattr(self.at_once, "requests", None) == "chosen"
         if by_request and not _has(policy, Dispatch, "next_request"):
