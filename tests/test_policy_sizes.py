@@ -97,6 +97,71 @@ def test_a_limit_of_the_cache_is_kept(drive: Path, partial: Path) -> None:
     assert dynamic["slc"]["pages"] > result["slc"]["pages"] > 0
 
 
+def choosing(planes: object) -> type[Slc]:
+    """A cache of free blocks that chooses its planes."""
+    return type("Odd", (Slc,), {"name": "odd", "size": lambda _: SlcSize(), "planes": planes})
+
+
+@pytest.mark.parametrize("scope", ["plane", "drive"])
+def test_a_cache_in_all_planes_is_that_of_dynamic(drive: Path, partial: Path, scope: str) -> None:
+    placement = "static" if scope == "plane" else "least-busy"
+    spare = {"capacity__raw_over_logical": 1.6, "nand__slc_read_us": 25.0, "nand__slc_program_us": 200.0}
+    spare |= {"collect__scope": scope, "placement__policy": placement, "verify__shadow": True}
+    domains = {"plane": lambda view: [view.domain], "drive": lambda _: range(16)}[scope]
+    as_built_in(drive, partial, {"slc.policy": "dynamic"}, choosing(lambda *_: None), **spare)
+    as_built_in(drive, partial, {"slc.policy": "dynamic"}, choosing(lambda _, view: domains(view)), **spare)
+    as_built_in(drive, partial, {"slc.policy": "none"}, choosing(lambda *_: []), **spare)
+
+
+def test_a_cache_is_in_the_planes_that_it_chooses_alone(drive: Path, partial: Path) -> None:
+    sets = {**CACHE, "capacity.raw_over_logical": 1.6, "slc.policy": "odd", "verify.shadow": True}
+
+    def pages(*planes: int) -> int:
+        odd = choosing(lambda _, view: [view.domain] if view.domain in planes else [])
+        return package.run(drive, partial, sets, policies=[odd])["slc"]["pages"]
+
+    every, quarter = pages(*range(16)), pages(0, 4, 8, 12)
+    assert 0.15 * every < quarter < 0.35 * every
+    # They may change at any time.
+    odd = choosing(lambda self, view: [view.domain] if self.random.random() < 0.5 else None)
+    assert 0 < package.run(drive, partial, sets, policies=[odd])["slc"]["pages"] <= every
+
+
+def test_a_placement_and_a_cache_decide_which_writes_go_there(wordline: Run, drive: Path, tmp_path: Path) -> None:
+    hot = ROOT / "docs" / "examples" / "hotcache.py"
+
+    def pages(cache: str, distribution: str) -> int:
+        load = tmp_path / "load.toml"
+        job = 'rw = "randwrite"\nbs = "16k"\niodepth = 16\nnumber_ios = 20_000'
+        load.write_text(f'[[job]]\n{job}\nrandom_distribution = "{distribution}"\n')
+        spare = "capacity.raw_over_logical=1.8 collect.scope=plane verify.shadow=true"
+        policies = f"placement.policy=python-hot placement.lately=500 slc.policy={cache}"
+        options = ("--policy", hot, "--quiet", "--json", "-")
+        return parsed(done(wordline("run", drive, load, *settings(IN_SLC, spare, policies), *options)))["slc"]["pages"]
+
+    of_hot, of_others = pages("python-hot-cache", "zipf:1.3"), pages("python-hot-cache", "random")
+    assert of_hot > 4 * of_others
+    assert pages("dynamic", "random") > 1.5 * of_others, "without the choice they go to the cache, too"
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (3, "it answered 3 (int); expected a list of numbers of planes, or None"),
+        (["x"], "it answered ['x'] (list); expected a list of numbers of planes, or None"),
+        ([1], "it chose plane 1 for domain 0, which has planes 0 to 0"),
+    ],
+)
+def test_planes_of_no_use_end_the_run(drive: Path, partial: Path, answer: object, why: str) -> None:
+    sets = {**CACHE, "capacity.raw_over_logical": 1.6, "slc.policy": "odd"}
+    with pytest.raises(package.RunError) as caught:
+        package.run(drive, partial, sets, policies=[choosing(lambda *_: answer)])
+    assert str(caught.value) == f"the policy 'odd' (slc), at 0.000000 s: {why}"
+    sets |= {"redundancy.policy": "superblock", "redundancy.dies": 4, "collect.scope": "drive"}
+    with pytest.raises(package.InputError, match="it chooses planes, but those of a superblock open their blocks tog"):
+        package.check(drive, {**sets, "placement.policy": "least-busy"}, policies=[choosing(lambda *_: answer)])
+
+
 def test_the_example_with_a_limit_keeps_to_it(wordline: Run, drive: Path, partial: Path) -> None:
     def result(percent: int) -> dict[str, Any]:
         cache = f"slc.policy=python-modest slc.percent={percent} capacity.raw_over_logical=1.6"

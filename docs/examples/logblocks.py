@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from wordline.policy import LogBlocks, Mapping, MergeView
+from wordline.policy import LogBlocks, Mapping, MergeView, SequenceView
 
 
 class Block(Mapping):
@@ -62,6 +62,20 @@ class Fast(_Logs):
     def scheme(self) -> LogBlocks:
         """The oldest log block is merged."""
         return super().scheme()._replace(sequential=True, one_by_one=True)
+
+
+class Sequences(Fast):
+    """As FAST, but a first page takes the sequential log block only if several pages of its block wait in order.
+
+    Single writes of a first page then do not end a sequence of another logical block. With 1 it is FAST.
+    """
+
+    name = "python-sequences"
+    least_pages: Annotated[int, "Pages in order that must wait."] = 4
+
+    def starts_sequence(self, view: SequenceView) -> bool:
+        """Anything will do while no logical block has it."""
+        return view.holder is None or view.pages >= self.least_pages
 
 
 class Pftl(_Logs):

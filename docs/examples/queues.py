@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from wordline.policy import AtOnce, DeviceQueue, Dispatch, StageView
+from wordline.policy import AtOnce, DeviceQueue, Dispatch, StageView, WaitingRequest, WaitingTransaction
 
 
 class Vaq(Dispatch):
@@ -94,3 +94,38 @@ class OneRequest(Dispatch):
     def at_once(self) -> AtOnce:
         """By request."""
         return AtOnce(requests=self.order)
+
+
+class ChosenTransaction(InOrder):
+    """The same, chosen one by one; or, out of order, the oldest that can go."""
+
+    name = "python-transactions"
+    in_order: Annotated[bool, "One that cannot go holds up all behind it."] = True
+
+    def next_transaction(self, waiting: list[WaitingTransaction]) -> int | None:
+        """Those of ``waiting`` are in the order of coming."""
+        if self.in_order:
+            return 0 if waiting[0].can_go else None
+        return next(at for at, one in enumerate(waiting) if one.can_go)
+
+
+class ChosenRequest(Dispatch):
+    """A die serves one request of the host at a time, chosen from those that wait there."""
+
+    name = "python-requests"
+    order: Annotated[
+        Literal["first-come", "reads-first", "shortest"],
+        "The request that a die serves next: the first, the oldest read before writes, or the one with the least work.",
+    ] = "first-come"
+
+    def at_once(self) -> AtOnce:
+        """By request."""
+        return AtOnce(requests="chosen")
+
+    def next_request(self, die: int, waiting: list[WaitingRequest]) -> int:
+        """Those of ``waiting`` are in the order of coming; of equals the first goes."""
+        if self.order == "first-come":
+            return 0
+        if self.order == "reads-first":
+            return min(range(len(waiting)), key=lambda at: waiting[at].writes)
+        return min(range(len(waiting)), key=lambda at: (waiting[at].writes, waiting[at].operations))

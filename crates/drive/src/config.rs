@@ -1,11 +1,12 @@
 //! A drive file: all sections, their checks, and the derived figures.
 
-use crate::policy::buffer::BufferConfig;
+use crate::policy::buffer::{BufferConfig, BufferPolicy};
 use crate::policy::link::{LinkConfig, LinkCosts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::event::MAX_INDEX;
 use wordline_base::Time;
+use wordline_firmware::policy::keep::Keeper;
 use wordline_firmware::policy::{Build, Guests};
 use wordline_firmware::{ConfigError, FirmwareConfig, Plan, ZonePlan};
 use wordline_flash::{
@@ -121,6 +122,17 @@ impl DriveConfig {
     pub fn has_guests(&self) -> bool {
         let own = matches!(self.link, LinkConfig::Guest(_)) || matches!(self.buffer, BufferConfig::Guest(_));
         own || self.firmware.has_guests()
+    }
+
+    /// The external policy that chooses what the write buffer keeps, if there is one.
+    pub(crate) fn keeper(&self, geometry: &Geometry, plan: &Plan, seed: u64) -> Result<Option<Keeper>, ConfigError> {
+        if !matches!(self.buffer, BufferConfig::Guest(_)) {
+            return Ok(None);
+        }
+        Ok(match self.buffer.build(&self.build(geometry, plan, seed))? {
+            BufferPolicy::Guest(guest) => guest.into_keeper(),
+            _ => None,
+        })
     }
 
     /// Checks that the cells can take programs of several pages.

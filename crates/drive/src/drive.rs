@@ -8,6 +8,7 @@
 
 mod alarms;
 mod completing;
+mod keeping;
 mod measuring;
 mod passing;
 mod queueing;
@@ -154,6 +155,9 @@ pub struct Drive {
     /// True if there is a write buffer.
     #[serde(skip)]
     buffers: bool,
+    /// True if an external policy says what it keeps.
+    #[serde(skip)]
+    keeps: bool,
     /// Bits of an offset within a unit, if the bytes of a unit are a power of two.
     #[serde(skip)]
     unit_shift: Option<u32>,
@@ -237,7 +241,7 @@ impl Drive {
             .set_reliability(&reliability, seed)
             .map_err(|e| ConfigError::new(format!("nand.reliability.{}", e.key), e.value, e.problem))?;
         let slots = queues * depth;
-        let kernel =
+        let mut kernel =
             Kernel::new(&config.firmware, flash, seed, buffer_units, config.verify.shadow).map_err(|error| {
                 // The firmware checks factory bad blocks; it does not know the keys of the flash.
                 match error.key.as_str() {
@@ -247,6 +251,9 @@ impl Drive {
                     _ => error,
                 }
             })?;
+        let keeper = config.keeper(&geometry, &plan, seed)?;
+        let keeps = keeper.is_some();
+        keeper.into_iter().for_each(|keeper| kernel.keep_with(keeper));
         let rounds = Rounds::new(&plan, kernel.blocks());
         let late = kernel.deadlines().map(Late::new).map(Box::new);
         Ok(Self {
@@ -259,6 +266,7 @@ impl Drive {
             minds_requests: kernel.waits_for_rest() || kernel.deadlines().is_some(),
             has_alarms: kernel.controls() || kernel.waits_for_rest(),
             buffers: kernel.buffer().is_used(),
+            keeps,
             unit_shift: plan.unit_bytes.is_power_of_two().then(|| plan.unit_bytes.trailing_zeros()),
             expects_more: false,
             kernel,

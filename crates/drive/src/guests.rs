@@ -1,5 +1,6 @@
 //! External policies as choices of a drive file.
 
+pub use crate::policy::buffer::guest::Figures as BufferFigures;
 pub use crate::policy::link::{LinkCosts, Transfer};
 pub use wordline_firmware::blocks::VictimView;
 pub use wordline_firmware::policy::arbiter::guest::GuestArbiter;
@@ -10,12 +11,15 @@ pub use wordline_firmware::policy::collect::{CandidateView, MoveView, SpaceView,
 pub use wordline_firmware::policy::dispatch::guest::{AtOnce, GuestDispatch};
 pub use wordline_firmware::policy::dispatch::in_order::{Commits, Unit};
 pub use wordline_firmware::policy::dispatch::one_request::Order;
-pub use wordline_firmware::policy::dispatch::{Addressed, Conflict, Limits, StageView, Staged, TagRules};
+pub use wordline_firmware::policy::dispatch::{
+    Addressed, Conflict, Limits, StageView, Staged, TagRules, WaitingRequest, WaitingTransaction,
+};
 pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;
 pub use wordline_firmware::policy::free_block::{FreeEntry, FreeView};
 pub use wordline_firmware::policy::guest::built_on;
+pub use wordline_firmware::policy::keep::{BufferView, GuestBuffer, KeptUnit};
 pub use wordline_firmware::policy::mapping::guest::{CacheView, GuestMapping, Scheme};
-pub use wordline_firmware::policy::mapping::{LogRule, MergeEntry, MergeView, Priority};
+pub use wordline_firmware::policy::mapping::{LogRule, MergeEntry, MergeView, Priority, SequenceView};
 pub use wordline_firmware::policy::pack::guest::GuestPack;
 pub use wordline_firmware::policy::placement::guest::GuestPlacement;
 pub use wordline_firmware::policy::placement::Constraint;

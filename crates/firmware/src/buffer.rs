@@ -15,6 +15,11 @@ const MOST_TOGETHER_BITS: u32 = 4;
 pub struct Buffer {
     capacity: u32,
     used: u32,
+    /// Of these, the units that are kept until they are let go: they have no ordinal yet.
+    kept: u32,
+    /// How many units come after one that waits for company before it goes without: three quarters of those that the buffer holds
+    /// besides the kept ones.
+    patience: u64,
     /// Ordinal of the newest unit; the first is 1.
     newest: u64,
     /// Units up to this ordinal have to go.
@@ -72,6 +77,8 @@ impl Buffer {
         Self {
             capacity,
             used: 0,
+            kept: 0,
+            patience: u64::from(capacity - capacity / 4),
             newest: 0,
             hurried: 0,
             waiting: VecDeque::with_capacity(capacity as usize),
@@ -231,6 +238,42 @@ impl Buffer {
         self.held.lose(cell, units);
     }
 
+    /// Takes a unit in that is kept; gives the cell by which it is known.
+    pub(crate) fn keep(&mut self, unit: u32) -> u32 {
+        let cell = self.held.find(unit).unwrap_or_else(|| self.held.insert(unit));
+        self.held.gain(cell, 1);
+        self.used += 1;
+        self.keeps(self.kept + 1);
+        cell
+    }
+
+    /// A unit is kept no more and goes to its die; gives its ordinal.
+    pub(crate) fn let_go(&mut self) -> u64 {
+        self.used -= 1;
+        self.keeps(self.kept - 1);
+        self.number(1)
+    }
+
+    /// A unit that was kept leaves without being written.
+    pub(crate) fn drop_kept(&mut self, cell: u32) {
+        self.used -= 1;
+        self.keeps(self.kept - 1);
+        self.held.lose(cell, 1);
+    }
+
+    /// So many units are kept. What is on its way has less room then, and the oldest must not wait for more than there is room for.
+    fn keeps(&mut self, kept: u32) {
+        self.kept = kept;
+        let room = self.capacity - kept;
+        let quarter = if kept == 0 { room / 4 } else { (room / 4).max(1) };
+        self.patience = room.saturating_sub(quarter).into();
+    }
+
+    /// Units that it has room for, and those that are on their way to flash.
+    pub(crate) fn room_and_leaving(&self) -> (u32, u32) {
+        (self.capacity - self.used, self.used - self.kept)
+    }
+
     /// Units up to an ordinal have to go.
     pub(crate) fn hurry(&mut self, ordinal: u64) {
         self.hurried = self.hurried.max(ordinal);
@@ -239,7 +282,7 @@ impl Buffer {
     /// True if a unit must be written even in a page that is not full.
     #[inline]
     pub(crate) fn must_go(&self, ordinal: u64) -> bool {
-        ordinal <= self.hurried || self.newest - ordinal >= u64::from(self.capacity - self.capacity / 4)
+        ordinal <= self.hurried || self.newest - ordinal >= self.patience
     }
 
     /// A buffered write waits for a die.
@@ -267,7 +310,7 @@ impl Buffer {
     /// Units up to this ordinal must go: as [`Self::must_go`] says.
     #[inline]
     fn last_due(&self) -> u64 {
-        self.hurried.max(self.newest.saturating_sub(u64::from(self.capacity - self.capacity / 4)))
+        self.hurried.max(self.newest.saturating_sub(self.patience))
     }
 
     /// True if [`Self::take_due`] may find something.
@@ -531,6 +574,27 @@ mod tests {
         assert_eq!(buffer.take_due(), None, "4 is older than 4 units only");
         (9..=10).for_each(|unit| _ = buffer.take(unit));
         assert_eq!(buffer.take_due(), Some(Due::Operation(13, 4)));
+    }
+
+    #[test]
+    fn what_is_kept_has_room_and_no_ordinal_until_it_is_let_go() {
+        let mut buffer = Buffer::new(8, 1);
+        let kept = [7, 8, 9, 5].map(|unit| buffer.keep(unit));
+        assert_eq!((buffer.room_and_leaving(), buffer.newest(), buffer.holds(8)), ((4, 0), 0, true));
+        assert!(buffer.is_in_flash(0), "a flush would let them go first");
+        let (ordinal, cell) = buffer.take(1);
+        buffer.wait(10, ordinal);
+        (2..=3).for_each(|unit| _ = buffer.take(unit));
+        assert_eq!(buffer.take_due(), None, "it waits for three others, of the four that there is room for");
+        assert_eq!((buffer.take(4).0, buffer.has_room()), (4, false));
+        assert_eq!(buffer.take_due(), Some(Due::Operation(10, 1)));
+        buffer.leave(cell, ordinal, 1);
+        assert_eq!(buffer.let_go(), 5, "it is the newest from now on");
+        assert_eq!(buffer.room_and_leaving(), (1, 4));
+        buffer.drop_kept(kept[1]);
+        assert_eq!((buffer.room_and_leaving(), buffer.holds(8)), ((2, 4), false));
+        buffer.leave(kept[0], 5, 1);
+        assert_eq!((buffer.room_and_leaving(), buffer.holds(7), buffer.holds(9)), ((3, 3), false, true));
     }
 
     #[test]

@@ -267,8 +267,14 @@ impl Logs {
             || sequential.next.is_some_and(|(other, _)| other == lot)
     }
 
-    /// Where a write of a page of a logical block waits for its log block; none if it cannot be told yet.
-    pub fn tail_for(&mut self, lot: u32, page: u32) -> Option<u32> {
+    /// Where a write of a page of a logical block waits for its log block; none if it cannot be told yet. `starts` says whether a first page
+    /// takes the sequential log block of its domain from the logical block that has it.
+    pub fn tail_for(
+        &mut self,
+        lot: u32,
+        page: u32,
+        starts: impl FnOnce(u32, Option<(u32, u32)>) -> bool,
+    ) -> Option<u32> {
         let group = self.group(lot);
         if !self.rule.sequential || lot >= self.first_of_tables {
             return Some(group);
@@ -284,7 +290,7 @@ impl Logs {
             state.sequential.next = Some((lot, page + 1));
             return Some(tail);
         }
-        if page == 0 && may_join {
+        if page == 0 && may_join && starts(domain, state.sequential.next) {
             let idle = self.tails[tail as usize].waiting.head == NONE && self.tails[tail as usize].sent.is_none();
             if !idle {
                 state.stay_behind(lot);

@@ -117,6 +117,9 @@ pub struct Space {
     /// asked anew.
     #[serde(skip)]
     slc_limits: Vec<u32>,
+    /// By plane, true if the host's blocks there may be in SLC mode, if a policy says so during the run. Not saved, either.
+    #[serde(skip)]
+    slc_planes: Vec<bool>,
 }
 
 /// A page just bound.
@@ -167,6 +170,7 @@ impl Space {
             open_worn: plan.open_worn,
             slc: SlcRoom::of(plan),
             slc_limits: Vec::new(),
+            slc_planes: Vec::new(),
             stripes: plan.stripe.map(|stripe| Box::new(Stripes::new(stripe, planes, programs_per_block))),
         }
     }
@@ -196,7 +200,7 @@ impl Space {
             return self.next_page_in_stripe(blocks, plane, stream);
         }
         match self.open[self.slot(blocks, plane, stream)] {
-            NONE => self.page_and_mode(0, self.opens_slc(blocks, blocks.domain_of_plane(plane), stream)),
+            NONE => self.page_and_mode(0, self.opens_slc(blocks, plane, stream)),
             block => self.page_and_mode(blocks.get(block).write_point, blocks.get(block).slc),
         }
     }
@@ -312,7 +316,7 @@ impl Space {
         let domain = blocks.domain_of_plane(plane) as usize;
         let (opened, for_collector) = (self.open[slot] == NONE, stream == Stream::Collector || !self.turns.is_empty());
         if opened {
-            let slc = !self.plain && self.opens_slc(blocks, domain as u32, stream);
+            let slc = !self.plain && self.opens_slc(blocks, plane, stream);
             let how = Opening { task, worn: self.takes_worn(stream, task), slc };
             self.open[slot] = blocks.open(plane, how, free_block).expect("room was asked for");
             if for_collector {

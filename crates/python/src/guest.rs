@@ -2,6 +2,7 @@
 //! exceptions are passed on unchanged: as the cause of the fault, or, while policies are built, by [`Guests`].
 
 mod blocks;
+mod buffer;
 mod collect;
 mod commands;
 mod dies;
@@ -13,6 +14,7 @@ mod times;
 
 use crate::failure::{noted, Failure};
 use blocks::{Chooser, Keeper, Opener};
+use buffer::Evictor;
 use collect::Collector;
 use commands::{Packer, Protector};
 use dies::{Dispatcher, Server};
@@ -260,7 +262,10 @@ impl Maker for PythonMaker {
     fn figures(&self, options: &Map<String, Value>, build: &Build<'_>) -> Result<Box<dyn Any>, String> {
         let seated = self.seated(options, build)?;
         match &*self.family {
-            "buffer" => Ok(Box::new(self.read(seated, |py, seated| figures::capacity(&seated.answer(py)?))?)),
+            "buffer" => {
+                let rest = Python::attach(|py| self.rest_of(py, &seated))?;
+                Ok(Box::new(self.read(seated, |py, seated| Evictor::figures(py, seated, rest))?))
+            }
             _ => Ok(Box::new(self.read(seated, |py, seated| figures::link_costs(&seated.answer(py)?))?)),
         }
     }
@@ -382,6 +387,7 @@ tells! {
     Collector;
     Controller;
     Dispatcher;
+    Evictor;
     Keeper;
     Limiter;
     Mapper;
@@ -415,6 +421,16 @@ fn block_of(answer: &Bound<'_, PyAny>) -> Result<Option<u32>, String> {
         return Ok(None);
     }
     whole(answer).map(Some).ok_or_else(|| odd(answer, "the number of a block, or None"))
+}
+
+/// The numbers that an answer lists, if any.
+fn numbers_of(answer: &Bound<'_, PyAny>, wanted: &str) -> Result<Option<Vec<u32>>, String> {
+    if answer.is_none() {
+        return Ok(None);
+    }
+    let Ok(numbers) = answer.try_iter() else { return Err(odd(answer, wanted)) };
+    let read = |number: PyResult<Bound<'_, PyAny>>| number.ok().and_then(|number| whole(&number));
+    numbers.map(|number| read(number).ok_or_else(|| odd(answer, wanted))).collect::<Result<Vec<u32>, _>>().map(Some)
 }
 
 /// A truth value of Python, such as a numpy comparison, but not a forgotten return.

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 from wordline.policy.base import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from fractions import Fraction
+
+    import numpy
+    from numpy.typing import NDArray
 
 
 class Arbiter(Policy):
@@ -107,13 +110,53 @@ class AtOnce(NamedTuple):
 
     transactions: Literal["package", "die"] | None = None
     """Operations of the host go in transactions, each of which takes a package or a die for itself until it ends, in
-    the order of coming, as with ``in-order``. Writes must have a plane when they come."""
+    the order of coming, as with ``in-order``, or as :meth:`Dispatch.next_transaction` chooses. Writes must have a plane
+    when they come."""
     waits_for_bus: bool | None = None
     """With transactions: True, or None, if one waits while the bus of its channel is in use; False if it waits for the
     bus in its package, and does not hold up others."""
-    requests: Literal["first-come", "reads-first"] | None = None
+    requests: Literal["first-come", "reads-first", "chosen"] | None = None
     """A die serves one request of the host at a time: the first that came, or reads before writes, as with
-    ``one-request``. Writes must have a plane when they come."""
+    ``one-request``, or the one that :meth:`Dispatch.next_request` chooses. Writes must have a plane when they come."""
+
+
+class WaitingRequest(NamedTuple):
+    """What a request of the host has for a die that serves one at a time."""
+
+    request: int
+    """Its number among those in service: the same in each die for which it has something, and used again later."""
+    writes: bool
+    """True if it writes."""
+    operations: int
+    """Its operations that wait there, with the reads of old data that a write needs."""
+    sequence: int
+    """The number of the oldest of them in the order in which operations became ready."""
+    waited_us: float
+    """How long that has waited, in microseconds."""
+
+
+class WaitingTransaction(NamedTuple):
+    """A package, or a die if transactions take only that, for which operations of the host wait."""
+
+    place: int
+    """Its number: packages and dies are counted channel by channel."""
+    free: bool
+    """True if no transaction is under way there."""
+    bus_us: float
+    """How long the bus of its channel is still in use, in microseconds; 0 if transactions do not wait for it."""
+    writes: bool
+    """True if the oldest operation that waits there, which leads the next transaction, is a write."""
+    operations: int
+    """How many operations wait there."""
+    sequence: int
+    """The number of the oldest of them in the order in which operations became ready."""
+    waited_us: float
+    """How long that has waited, in microseconds."""
+
+    @property
+    def can_go(self) -> bool:
+        """True if its next transaction can go now."""
+        return self.free and self.bus_us == 0
 
 
 class Dispatch(Policy):
@@ -165,6 +208,33 @@ class Dispatch(Policy):
         are refused. So is any other answer. :meth:`admits` is called as with others.
         """
         return None
+
+    def next_request(self, die: int, waiting: list[WaitingRequest]) -> int:
+        """The index in ``waiting`` of the request that a die serves next. Needed with ``AtOnce(requests="chosen")``.
+
+        Called when the die is done with a request and others wait there, or one comes to it; not while another one is
+        served. All that the request has for the die goes. Whatever is chosen, what needs an older write of the same
+        logical page waits until that has its place. An index beyond the list, or below 0, ends the run.
+
+        :param die: the die, from 0 on.
+        :param waiting: the requests that wait for it, at least one, in the order in which their operations became
+            ready.
+        """
+        raise NotImplementedError('with AtOnce(requests="chosen"), write the method "next_request"')
+
+    def next_transaction(self, waiting: list[WaitingTransaction]) -> int | None:
+        """The index in ``waiting`` of the package or die whose next transaction goes; None for none now. No cost unless
+        overridden: then they go in the order of coming. It needs ``AtOnce(transactions=...)``.
+
+        Called whenever an operation comes, a transaction ends, or a bus becomes free for one, if any can go; again and
+        again until it answers None or none can go. The oldest operation of the place leads, and those that fit join it.
+        Whatever is chosen, a write waits until older writes of the same logical page have their places; a read may pass
+        them, as with ``in-order``. An index beyond the list, or of one that cannot go, ends the run. If None leaves the
+        drive with nothing to do while operations wait, the run ends as well.
+
+        :param waiting: all places for which operations wait, in the order of the oldest operation of each.
+        """
+        return 0
 
     def rank(self, conflict: Literal["none", "channel", "package", "die"], overdue: bool) -> int:
         """The rank of a read in the device queue that can go, 0 to 255: the lowest goes first, of equals the oldest.
@@ -318,11 +388,73 @@ class Link(Policy):
         raise NotImplementedError
 
 
+class BufferView(NamedTuple):
+    """The write buffer, as the policy sees it that chooses what leaves. Sizes are in logical pages (mapping units)."""
+
+    pages: NDArray[numpy.int64]
+    """The logical pages that it keeps, in the order of their coming."""
+    came: NDArray[numpy.int64]
+    """Of each, the number of the write with which it came. The writes of logical pages that come to the buffer are
+    counted from 1 on."""
+    written: NDArray[numpy.int64]
+    """Of each, the number of the last write of it."""
+    whole: NDArray[numpy.bool_]
+    """Of each, True if all its bytes are there; the old data of others are read when they leave."""
+    room: int
+    """Logical pages that it has room for."""
+    leaving: int
+    """Logical pages on their way to flash. They take room until they are there."""
+    waits: bool
+    """True if a write of the host waits for room."""
+    rested: bool
+    """True if the host has rested as long as :meth:`Buffer.after_rest` says."""
+    time_us: float
+    """Simulated time, in microseconds."""
+
+
 class Buffer(Policy):
-    """Says how large the write buffer is, which works as ``buffer.policy = "fifo"`` does."""
+    """Says how large the write buffer is, and may choose which logical pages it keeps and which leave it.
+
+    Without :meth:`evict` it works as ``buffer.policy = "fifo"`` does: what the host writes goes on to the dies at once.
+    With it, the buffer keeps logical pages until they are chosen: a write of one that it keeps replaces the older
+    version, and reads are served from it. A flush, and the end of a run, send all of them to flash, a FUA write sends
+    its own data, and a TRIM drops what it covers. While a drive is filled, and without time, nothing is kept.
+    """
 
     family = "buffer"
 
     def capacity_kib(self) -> int:
         """Its size in KiB: from four pages to 4,194,304, or 0 for none. Asked once, when the drive is built."""
         raise NotImplementedError
+
+    def keeps(self, page: int) -> bool:
+        """True if the buffer keeps a logical page until :meth:`evict` names it; False if it goes to its die at once, as
+        with ``fifo``. No cost unless overridden: then all are kept.
+
+        Called with each logical page that the host writes, unless the buffer keeps it already, or has an older version
+        of it that waits for its die: then the older version is replaced where it is. Not called for FUA writes.
+
+        :param page: the logical page (mapping unit).
+        """
+        return True
+
+    def after_rest(self) -> float | None:
+        """Rest of the host in microseconds, 0 to 1e12, after which :meth:`evict` is called, too, once in each rest.
+        None for none.
+
+        Asked once, when the drive is built. The host rests while it has no request in the drive, unless the workload
+        has ended.
+        """
+        return None
+
+    def evict(self, view: BufferView) -> Iterable[int] | None:
+        """The logical pages that leave now, of ``view.pages``, in this order; None for none. No cost unless overridden.
+
+        Called while the buffer keeps any: after each write request of the host, or the part of it that found room, and
+        while one waits for room, whenever something has left. What leaves goes to its die as if the host had just
+        written it, so that logical pages which leave together may share a flash page; where the host waits for room,
+        what found no company goes alone once the oldest quarter of what is on its way has waited as long as the others.
+        A logical page that the buffer does not keep, or one named twice, ends the run. So does an answer without any
+        while a write waits, the buffer is full, and nothing is leaving.
+        """
+        return None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 from wordline.policy.base import Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy
     from numpy.typing import NDArray
 
@@ -510,6 +512,21 @@ class LogBlocks(NamedTuple):
     """Tables of map zones that memory holds; the others lie in flash. Needed with ``zone_blocks``."""
 
 
+class SequenceView(NamedTuple):
+    """A write of the first page of a logical block, which the sequential log block of its domain may take."""
+
+    block: int
+    """The logical block, from 0 on."""
+    domain: int
+    """Its domain (the drive or a plane), from 0 on."""
+    pages: int
+    """Pages of the logical block that wait in their order, from this one on: 1 if the next one has not come yet."""
+    holder: int | None
+    """The logical block that has the sequential log block; None if none has it. Taken from it, it is merged."""
+    held_pages: int | None
+    """How many pages of that logical block went there, in order, from its first on; None if there is none."""
+
+
 class MergeView(NamedTuple):
     """What can be merged in a domain that lacks log blocks: those of a group, or any one if they are merged one by one.
 
@@ -558,6 +575,15 @@ class Mapping(Policy):
         block that was given up. Nor are merges that a collect policy schedules. Any other answer ends the run.
         """
         return None
+
+    def starts_sequence(self, view: SequenceView) -> bool:
+        """True if a write of the first page of a logical block takes the sequential log block; False if it goes to a
+        log block like all others. No cost unless overridden: then each does. It needs a scheme with ``sequential``.
+
+        Called with each such write that does not go to its data block, and again while a True waits until the
+        sequential log block can be taken. The next pages follow by themselves as long as they come in order.
+        """
+        return True
 
     def evict(self, oldest: list[tuple[int, bool]], coming: int) -> int:
         """The number of the map unit that leaves. Called when memory is full and gets another one.
@@ -627,6 +653,17 @@ class Slc(Policy):
         in SLC mode stay so until their erase. Called for each domain when the drive is built, or takes over the state
         of another, and then whenever the engine asks about garbage collection in the domain, which it does each time
         that a block was opened or erased. While a drive is filled the cache is not used, whatever the limit.
+        """
+        return None
+
+    def planes(self, view: SlcView) -> Iterable[int] | None:
+        """The planes of a domain in which the host opens blocks in SLC mode from now on; None: as before, at first all.
+        No cost unless overridden.
+
+        Where the placement says which plane a write goes to, this says which writes go to the cache, and which past it:
+        those to planes that are not named. A block that is open stays open; an empty list lets all data go past the
+        cache. Called when :meth:`limit` is, after it. A plane that is not of the domain ends the run, as does any other
+        answer. It does not go with superblocks, whose planes open their blocks together.
         """
         return None
 

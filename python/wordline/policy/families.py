@@ -25,6 +25,7 @@ from wordline.policy.data import (
 )
 from wordline.policy.seats import (
     ArbiterSeat,
+    BufferSeat,
     CollectSeat,
     DispatchSeat,
     FreeBlockSeat,
@@ -83,7 +84,7 @@ FAMILIES = {
     "trim": _simple(Trim, "invalidates"),
     "slc": _Family(Slc, ("size",), SlcSeat, None),
     "link": _told_once(Link, "costs"),
-    "buffer": _told_once(Buffer, "capacity_kib"),
+    "buffer": _Family(Buffer, ("capacity_kib",), BufferSeat, None),
 }
 """The families that take policies in Python: all. A new one needs a line here, and its classes beside the others."""
 

@@ -6,7 +6,18 @@ import copy
 from collections.abc import Callable
 
 from wordline.policy.base import Policy
-from wordline.policy.commands import Arbiter, Dispatch, Pack, Running, StageView, Suspend
+from wordline.policy.commands import (
+    Arbiter,
+    Buffer,
+    BufferView,
+    Dispatch,
+    Pack,
+    Running,
+    StageView,
+    Suspend,
+    WaitingRequest,
+    WaitingTransaction,
+)
 from wordline.policy.data import (
     AroundView,
     CandidateView,
@@ -20,6 +31,7 @@ from wordline.policy.data import (
     Placement,
     Redundancy,
     Schedule,
+    SequenceView,
     Slc,
     SlcView,
     SpaceView,
@@ -172,10 +184,16 @@ class MappingSeat(_FamilySeat):
     """The engine's interface to a mapping."""
 
     merge: Callable[..., int | None] | None = None
+    starts_sequence: Callable[..., bool] | None = None
 
     def __init__(self, policy: Mapping) -> None:
         super().__init__(policy)
         self.scheme = policy.scheme()
+        if _has(policy, Mapping, "starts_sequence"):
+            if not getattr(self.scheme, "sequential", False):
+                raise ValueError("its method 'starts_sequence' is never called without a scheme with sequential=True")
+            starts = policy.starts_sequence
+            self.starts_sequence = lambda *told: starts(SequenceView(*told))
         self.evicts = _has(policy, Mapping, "evict")
         if _has(policy, Mapping, "merge"):
             if getattr(self.scheme, "log_blocks", 0) == 0:
@@ -257,6 +275,7 @@ class SlcSeat(_FamilySeat):
     """The engine's interface to an SLC cache."""
 
     limit: Callable[..., int | None] | None = None
+    planes: Callable[..., object] | None = None
 
     def __init__(self, policy: Slc) -> None:
         super().__init__(policy)
@@ -264,12 +283,54 @@ class SlcSeat(_FamilySeat):
         if _has(policy, Slc, "limit"):
             limit = policy.limit
             self.limit = lambda *told: limit(SlcView(*told))
-        elif _has(policy, Policy, "figures"):
-            raise ValueError("its method 'figures' is never called without a method 'limit': it has no part in a run")
+        if _has(policy, Slc, "planes"):
+            planes = policy.planes
+            self.planes = lambda *told: planes(SlcView(*told))
+        if _has(policy, Policy, "figures") and self.limit is None is self.planes:
+            raise ValueError(
+                "its method 'figures' is never called without a method 'limit' or 'planes': it has no part in a run"
+            )
+
+
+class BufferSeat(_FamilySeat):
+    """The engine's interface to a write buffer."""
+
+    evict: Callable[..., object] | None = None
+    keeps: Callable[..., bool] | None = None
+
+    def __init__(self, policy: Buffer) -> None:
+        super().__init__(policy)
+        self.decide, self.after_rest = policy.capacity_kib, policy.after_rest()
+        if _has(policy, Buffer, "evict"):
+            self._choose(policy)
+            self.keeps = policy.keeps if _has(policy, Buffer, "keeps") else None
+            return
+        for method in ("keeps", "after_rest"):
+            if _has(policy, Buffer, method):
+                raise ValueError(f"its method {method!r} has no effect without a method 'evict'")
+        for method in ("begin_measuring", "figures"):
+            if _has(policy, Policy, method):
+                raise ValueError(
+                    f"its method {method!r} is never called without a method 'evict': it has no part in a run"
+                )
+
+    def _choose(self, policy: Buffer) -> None:
+        import numpy
+
+        evict, frombuffer, int64 = policy.evict, numpy.frombuffer, numpy.int64
+
+        def choose(memory: bytes, count: int, told: tuple[int, int, bool, bool, float]) -> object:
+            pages, came, written, whole = frombuffer(memory, int64).reshape(4, count)
+            return evict(BufferView(pages, came, written, whole != 0, *told))
+
+        self.evict = choose
 
 
 class DispatchSeat(_FamilySeat):
     """The engine's interface to a dispatch policy."""
+
+    next_request: Callable[..., int] | None = None
+    next_transaction: Callable[..., int | None] | None = None
 
     def __init__(self, policy: Dispatch) -> None:
         super().__init__(policy)
@@ -277,11 +338,28 @@ class DispatchSeat(_FamilySeat):
         self.deadlines, self.device_queue, self.at_once = policy.deadlines(), policy.device_queue(), policy.at_once()
         self.rank = policy.rank if _has(policy, Dispatch, "rank") else None
         self.admits = policy.admits if _has(policy, Dispatch, "admits") else None
+        self._choose(policy)
         next_ = policy.next
         if self.device_queue is None and self.at_once is None and not _has(policy, Dispatch, "next"):
             # It would be needed in the midst of a run.
             next_(StageView([], {}, (0, 0, 0), None))
         self.decide = lambda *told: next_(StageView(*told))
+
+    def _choose(self, policy: Dispatch) -> None:
+        by_request = getattr(self.at_once, "requests", None) == "chosen"
+        if by_request and not _has(policy, Dispatch, "next_request"):
+            # It would be needed in the midst of a run.
+            policy.next_request(0, [])
+        if _has(policy, Dispatch, "next_request") and not by_request:
+            raise ValueError("its method 'next_request' is never called without AtOnce(requests=\"chosen\")")
+        if _has(policy, Dispatch, "next_transaction") and getattr(self.at_once, "transactions", None) is None:
+            raise ValueError("its method 'next_transaction' is never called without AtOnce(transactions=...)")
+        if by_request:
+            request = policy.next_request
+            self.next_request = lambda die, told: request(die, [WaitingRequest(*one) for one in told])
+        elif _has(policy, Dispatch, "next_transaction"):
+            transaction = policy.next_transaction
+            self.next_transaction = lambda told: transaction([WaitingTransaction(*one) for one in told])
 
 
 class PackSeat(_FamilySeat):

@@ -164,7 +164,11 @@ impl Drive {
         let together = self.kernel.has_stretches() && !state.request.fua;
         let straight = self.kernel.is_straight_in_moves();
         let buffered_straight = straight && self.kernel.buffer().is_used() && !state.request.fua;
-        if !self.kernel.buffer().is_used() && wholes.contains(&unit) {
+        if self.kernel.buffer().is_used() {
+            if self.keeps {
+                return self.write_or_keep(slot);
+            }
+        } else if wholes.contains(&unit) {
             if straight {
                 self.kernel.write_straight(self.now, slot, unit..wholes.end);
                 unit = wholes.end;

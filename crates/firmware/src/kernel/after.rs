@@ -1,5 +1,5 @@
-//! Operations of the host that wait for writes of the same units that came before them, on drives whose device queue or deadlines let
-//! operations overtake each other.
+//! Operations of the host that wait for writes of the same units that came before them, on drives whose device queue, deadlines, or
+//! choices among requests or transactions let operations overtake each other.
 //!
 //! A write changes the map when it is bound to a page. A read that came after it and goes before would return old data; so
 //! would all later ones if a newer write to another die were bound first. Such operations wait here until what came
@@ -100,17 +100,17 @@ impl Kernel {
         // number among those of its unit.
         let count = u32::from(op.units);
         let older = match op.class {
-            Class::HOST_READ if op.role == Role::Plain && op.ordinal == 0 => {
+            // Reads pass writes of their unit that wait in transactions, as they do where these go in order.
+            Class::HOST_READ if op.role == Role::Plain && op.ordinal == 0 && self.transactions.is_none() => {
                 self.slab.get_mut(slot).ordinal = 1;
                 after.unbound(op.unit, count)
             }
             Class::HOST_READ if op.role == Role::Plain => 0,
             _ => {
                 self.slab.get_mut(slot).ordinal = 0;
-                // Those for one plane stay in order, unless deadlines order them or each request has its own; and those that need old
-                // data look at them again when they are bound.
-                let one_plane =
-                    matches!(place, Constraint::Plane(_)) && self.deadlines.is_none() && self.banks.is_none();
+                // Those for one plane stay in order, unless deadlines order them, each request has its own, or transactions are chosen; and
+                // those that need old data look at them again when they are bound.
+                let one_plane = matches!(place, Constraint::Plane(_)) && self.deadlines.is_none() && !self.follows_ends;
                 let in_order = one_plane || op.role != Role::Plain || op.ordinal == 0;
                 if in_order {
                     0

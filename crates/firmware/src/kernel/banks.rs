@@ -7,7 +7,7 @@
 
 use super::Kernel;
 use crate::ops::{Fifo, FlashOp, Role, NONE};
-use crate::policy::dispatch::Order;
+use crate::policy::dispatch::{Order, WaitingRequest};
 use crate::policy::placement::Constraint;
 use crate::task::Class;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct BankUse {
     pub parts: u64,
     /// Time that they waited for their die to be done with other requests, in picoseconds.
     pub waited: Time,
-    /// Parts that went before older ones of the other kind.
+    /// Parts that went before older ones: of the other kind, unless a policy chose them.
     pub ahead: u64,
 }
 
@@ -32,6 +32,8 @@ pub type BankCounts = [BankUse; 2];
 #[derive(Clone, Debug)]
 pub(super) struct Banks {
     order: Order,
+    /// True if the dispatch policy chooses in place of it.
+    chosen: bool,
     /// By die: operations of requests that read, and of those that write.
     waiting: Vec<[Fifo; 2]>,
     /// By die: the request that it serves, or none.
@@ -43,10 +45,11 @@ pub(super) struct Banks {
 
 impl Banks {
     /// Nothing waits.
-    pub fn new(order: Order, geometry: &Geometry) -> Self {
+    pub fn new(order: Order, chosen: bool, geometry: &Geometry) -> Self {
         let dies = geometry.dies() as usize;
         Self {
             order,
+            chosen,
             waiting: vec![[Fifo::default(); 2]; dies],
             serving: vec![NONE; dies],
             free: Vec::new(),
@@ -154,6 +157,28 @@ impl Kernel {
         released
     }
 
+    /// Lets the dispatch policy choose among the requests that wait for a die, of which there are some: whether it writes, and its oldest
+    /// operation.
+    #[cold]
+    fn choose_request(&mut self, banks: &Banks, die: u32) -> (bool, u32) {
+        let mut waiting: Vec<(WaitingRequest, u32)> = Vec::new();
+        for (queue, writes) in banks.waiting[die as usize].iter().zip([false, true]) {
+            for slot in queue.slots(&self.slab) {
+                let FlashOp { owner, ready, sequence, .. } = *self.slab.get(slot);
+                if let Some((known, _)) = waiting.iter_mut().find(|(known, _)| known.request == owner) {
+                    known.operations += 1;
+                    continue;
+                }
+                let waited = self.now - ready;
+                waiting.push((WaitingRequest { request: owner, writes, operations: 1, sequence, waited }, slot));
+            }
+        }
+        waiting.sort_by_key(|(request, _)| request.sequence);
+        let (shown, first): (Vec<_>, Vec<_>) = waiting.into_iter().unzip();
+        let chosen = self.dispatch.next_request(die, &shown);
+        (shown[chosen].writes, first[chosen])
+    }
+
     /// Sends all that the next request has for a die into its queues.
     fn serve_next(&mut self, banks: &mut Banks, die: u32) {
         let at = die as usize;
@@ -164,9 +189,12 @@ impl Kernel {
             Order::FirstCome => write < read,
             Order::ReadsFirst => heads[0] == NONE,
         };
-        let head = heads[usize::from(writes)];
+        let (mut writes, mut head) = (writes, heads[usize::from(writes)]);
         if head == NONE {
             return;
+        }
+        if banks.chosen {
+            (writes, head) = self.choose_request(banks, die);
         }
         let FlashOp { owner, ready, sequence, .. } = *self.slab.get(head);
         let counts = &mut banks.counts[usize::from(writes)];

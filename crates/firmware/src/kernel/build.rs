@@ -88,9 +88,10 @@ impl Kernel {
         if let Some(stage) = &mut stage {
             stage.limit(dispatch.limits());
         }
-        let transactions = dispatch.commits().map(|commits| Box::new(Transactions::new(commits, &geometry)));
-        let banks = dispatch.banks().map(|order| Box::new(Banks::new(order, &geometry)));
-        let overtakes = tags.is_some() || deadlines.is_some() || banks.is_some();
+        let chooses = dispatch.chooses();
+        let transactions = dispatch.commits().map(|commits| Box::new(Transactions::new(commits, chooses, &geometry)));
+        let banks = dispatch.banks().map(|order| Box::new(Banks::new(order, chooses, &geometry)));
+        let overtakes = tags.is_some() || deadlines.is_some() || banks.is_some() || (transactions.is_some() && chooses);
         let follows_ends = transactions.is_some() || banks.is_some();
         let timing = flash.timing();
         let lots =
@@ -224,6 +225,7 @@ impl Kernel {
             owners: Vec::new(),
             starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units, 1),
+            shelf: None,
             row_units,
             hold_below,
             instant,

@@ -284,6 +284,7 @@ impl Kernel {
             ("collect", self.collect.trouble()),
             ("free_block", self.free_block.trouble()),
             ("slc", self.slc.as_ref().and_then(|slc| slc.trouble())),
+            ("buffer", self.shelf.as_ref().and_then(|shelf| shelf.policy.trouble())),
         ];
         let worst = self.upkeep.troubles().chain(all).filter_map(|(family, trouble)| Some((family, trouble?)));
         worst.max_by_key(|(_, trouble)| trouble.gravity).map(|(family, trouble)| of(family, trouble))

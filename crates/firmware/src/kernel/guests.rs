@@ -22,6 +22,7 @@ impl Kernel {
             ("redundancy", self.redundancy.guest_mut().map(|guest| guest.seat_mut())),
             ("slc", self.slc.as_mut().and_then(|slc| slc.guest_mut()).map(|guest| guest.seat_mut())),
             ("processor", self.processor.guest_mut().map(|guest| guest.seat_mut())),
+            ("buffer", self.shelf.as_mut().map(|shelf| shelf.policy.seat_mut())),
         ];
         let named = all.into_iter().filter_map(|(family, seat)| Some((family, seat?)));
         named.chain(self.upkeep.seats_mut())

@@ -5,8 +5,10 @@
 
 use super::{Fault, Kernel};
 use crate::blocks::{Opening, Status};
+use crate::lots::Lots;
 use crate::map::Place;
-use crate::ops::{FlashOp, Role, NONE};
+use crate::ops::{FlashOp, Role, Slab, NONE};
+use crate::policy::mapping::SequenceView;
 use crate::policy::placement::Constraint;
 use crate::task::Task;
 use std::cmp::Ordering;
@@ -21,6 +23,23 @@ enum Step {
     Again,
     /// Nothing.
     Wait,
+}
+
+/// Writes of the host from one on that wait for a logical block and are of consecutive pages.
+fn in_order(slab: &Slab, lots: &Lots, first: u32) -> u32 {
+    let (mut slot, mut pages) = (first, 0);
+    let page = lots.page_of(slab.get(first).unit);
+    while slot != NONE {
+        let op = slab.get(slot);
+        if !op.class.moves() {
+            if lots.page_of(op.unit) != page + pages {
+                break;
+            }
+            pages += 1;
+        }
+        slot = op.next;
+    }
+    pages
 }
 
 impl Kernel {
@@ -89,7 +108,11 @@ impl Kernel {
                 if takes && page == next && !is_coming {
                     return Step::Send(slot);
                 }
-                if let Some(tail) = self.logs.as_mut().and_then(|logs| logs.tail_for(lot, page)) {
+                let (mapping, slab) = (&mut self.mapping, &self.slab);
+                let starts = |domain, holder| {
+                    mapping.starts_sequence(&SequenceView { lot, domain, pages: in_order(slab, lots, slot), holder })
+                };
+                if let Some(tail) = self.logs.as_mut().and_then(|logs| logs.tail_for(lot, page, starts)) {
                     self.take_from_lot(lot, slot);
                     self.wait_in_tail(tail, lot, slot);
                     return Step::Again;

@@ -43,6 +43,7 @@ mod history;
 mod hold;
 mod hold_jobs;
 mod interrupt;
+mod keep;
 mod log_merges;
 mod log_writes;
 mod look;
@@ -120,6 +121,7 @@ use direct_merges::Lone;
 use dispatch::Candidates;
 use hold_jobs::Holding;
 use interrupt::Interruption;
+use keep::Shelf;
 use processor::Cores;
 use rests::Rests;
 use ring::Ring;
@@ -438,6 +440,9 @@ pub struct Kernel {
 
     #[serde(skip)]
     buffer: Buffer,
+    /// What an external policy keeps in the buffer, if one does.
+    #[serde(skip)]
+    shelf: Option<Box<Shelf>>,
     /// Moved units that wait for each other to fill a program of all planes of a die; 0 if they do not.
     #[serde(skip)]
     row_units: u32,

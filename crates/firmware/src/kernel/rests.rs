@@ -11,12 +11,15 @@ use wordline_base::{EventQueue, Time};
 pub(super) struct Rests {
     /// By task: time without a request after which it is asked; the end of time if it is not.
     after: ByTask<Time>,
+    /// The same of what the write buffer keeps.
+    after_of_buffer: Time,
     /// Since when the host rests; the end of time while it has requests in the drive.
     since: Time,
     /// When a task is asked next, if the host goes on resting; the end of time if none is.
     due: Time,
     /// Tasks that have been asked since.
     asked: Tasks,
+    asked_buffer: bool,
     /// When the next request comes, as far as is known; else the end of time.
     next: Time,
     /// What it will write, if that is known.
@@ -29,9 +32,11 @@ impl Default for Rests {
     fn default() -> Self {
         Self {
             after: [END_OF_TIME; TASKS],
+            after_of_buffer: END_OF_TIME,
             since: END_OF_TIME,
             due: END_OF_TIME,
             asked: Tasks::default(),
+            asked_buffer: false,
             next: END_OF_TIME,
             preview: None,
             wakes: false,
@@ -55,6 +60,11 @@ impl Rests {
     /// When a task is asked if the host rests since `since`; the end of time if it is not.
     fn due_of(&self, task: Task, since: Time) -> Time {
         since.saturating_add(self.after[task.index()]).min(END_OF_TIME)
+    }
+
+    /// The policy of the write buffer is asked, too, after so long.
+    pub(super) fn wait_for_buffer(&mut self, after: Time) {
+        self.after_of_buffer = after;
     }
 
     /// True while the host has no request in the drive, as far as the drive tells.
@@ -90,11 +100,13 @@ impl Rests {
     /// The host rests since a time, or works if it is the end of time.
     fn begin(&mut self, since: Time) {
         let due = Task::all().map(|task| self.due_of(task, since)).min().unwrap_or(END_OF_TIME);
-        (self.since, self.due, self.asked) = (since, due, Tasks::default());
+        let due = due.min(since.saturating_add(self.after_of_buffer));
+        (self.since, self.due, self.asked, self.asked_buffer) = (since, due, Tasks::default(), false);
     }
 
-    /// The host has rested until now: those who have waited as long are asked, and the others later.
-    fn go_on(&mut self, now: Time) {
+    /// The host has rested until now: those who have waited as long are asked, and the others later. True if the policy of the write
+    /// buffer is asked now.
+    fn go_on(&mut self, now: Time) -> bool {
         self.due = END_OF_TIME;
         for task in Task::all() {
             match self.due_of(task, self.since) {
@@ -102,6 +114,12 @@ impl Rests {
                 due => self.due = self.due.min(due),
             }
         }
+        let of_buffer = self.since.saturating_add(self.after_of_buffer);
+        if of_buffer > now {
+            self.due = self.due.min(of_buffer);
+            return false;
+        }
+        !std::mem::replace(&mut self.asked_buffer, true)
     }
 }
 
@@ -109,7 +127,8 @@ impl Kernel {
     /// True if some task waits for the host to rest, or the policy of GC looks at it.
     #[must_use]
     pub fn waits_for_rest(&self) -> bool {
-        self.holding.asks || self.rests.wakes || self.rests.after.iter().any(|&after| after < END_OF_TIME)
+        let of_buffer = self.rests.after_of_buffer < END_OF_TIME;
+        self.holding.asks || self.rests.wakes || of_buffer || self.rests.after.iter().any(|&after| after < END_OF_TIME)
     }
 
     /// Tells when the next request comes, if one does: a preview. The end of time if that is not known.
@@ -158,7 +177,9 @@ impl Kernel {
     #[cold]
     pub fn on_rest(&mut self, now: Time, queue: &mut EventQueue) -> Result<(), Fault> {
         self.now = now;
-        self.rests.go_on(now);
+        if self.rests.go_on(now) {
+            self.make_room_at_rest(now);
+        }
         if self.rests.asked != Tasks::default() {
             self.ask_about_cache();
         }
@@ -190,8 +211,13 @@ mod tests {
         rests.after[Task::GC.index()] = 10;
         rests.begin(5);
         assert_eq!(rests.due, 15);
-        rests.go_on(15);
+        assert!(!rests.go_on(15));
         assert!(rests.is_long_enough(Task::GC));
         assert_eq!(rests.due, END_OF_TIME, "no other task waits");
+        rests.wait_for_buffer(20);
+        rests.begin(5);
+        assert!(!rests.go_on(15));
+        assert_eq!(rests.due, 25);
+        assert_eq!([rests.go_on(25), rests.go_on(26)], [true, false], "once in a rest");
     }
 }

@@ -147,6 +147,14 @@ impl Kernel {
                 op.owner = NONE;
             }
         }
+        self.hand_on(op, whole);
+        buffered && !through
+    }
+
+    /// A write of a unit goes on its way, after its old data have been read if it needs them.
+    #[inline(always)]
+    pub(super) fn hand_on(&mut self, mut op: FlashOp, whole: bool) {
+        let FlashOp { unit, buffered, .. } = op;
         if !whole {
             op.role = Role::Merge;
         } else if self.parity.is_some() && self.needs_old(unit) {
@@ -168,7 +176,6 @@ impl Kernel {
         } else {
             self.await_entry(slot);
         }
-        buffered && !through
     }
 
     /// A write that needs its old data reads them first, if there are any.
@@ -220,6 +227,9 @@ impl Kernel {
         if !self.trim.invalidates(first, count) {
             return;
         }
+        if self.shelf.is_some() {
+            (first..first + count).for_each(|unit| self.forget_kept(unit));
+        }
         for unit in first..first + count {
             if let Some(slot) = self.buffer.pending(unit) {
                 // It still waits in the buffer: it leaves without being written.
@@ -249,6 +259,9 @@ impl Kernel {
     /// All units that are buffered now have to go to flash whatever company they have; gives the ordinal of the newest.
     pub fn flush(&mut self, now: Time) -> u64 {
         self.now = now;
+        if self.shelf.is_some() {
+            self.send_all_kept();
+        }
         let newest = self.buffer.newest();
         self.buffer.hurry(newest);
         self.push_out();

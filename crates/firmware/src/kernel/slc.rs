@@ -64,8 +64,13 @@ impl Kernel {
             now: self.now,
         };
         let limit = policy.limit(&view).unwrap_or(u32::MAX);
+        let planes = policy.planes(&view);
         let has_failed = failed(policy.trouble());
-        if self.space.limit_slc(&self.blocks, domain, limit) {
+        let chosen = planes.is_some_and(|planes| {
+            let of_domain = self.blocks.planes_of_domain(domain);
+            self.space.choose_slc(of_domain, |plane| planes.contains(&plane))
+        });
+        if self.space.limit_slc(&self.blocks, domain, limit) || chosen {
             // Writes that wait for a whole program may fill one of a page now.
             self.wake_all();
         }

@@ -81,7 +81,7 @@ impl Kernel {
     pub fn on_alarm(&mut self, now: Time, queue: &mut EventQueue) -> Result<(), Fault> {
         self.now = now;
         if let Some(transactions) = &mut self.transactions {
-            transactions.due |= now >= transactions.bus_due;
+            transactions.pass_to(now);
         }
         self.run_stage();
         self.pump(queue)

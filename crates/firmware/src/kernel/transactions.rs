@@ -4,12 +4,12 @@
 //! transaction. It is committed when nothing of the host waits or runs in its package; those that can join go with it. Then
 //! they are at their dies like others, and share a command if the packer wants it.
 //!
-//! The order of all is a list of places in the order of coming. An operation that joined before its turn leaves its entry behind,
+//! A dispatch policy may choose the package in place of that order. Otherwise the order of all is a list of places in the order of coming. An operation that joined before its turn leaves its entry behind,
 //! which is dropped when it comes first.
 
 use super::{stream_of, Kernel};
 use crate::ops::{Fifo, FlashOp, Slab, NONE};
-use crate::policy::dispatch::{Commits, Unit};
+use crate::policy::dispatch::{Commits, Unit, WaitingTransaction};
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class};
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,8 @@ enum Obstacle {
 #[derive(Clone, Debug)]
 pub(super) struct Transactions {
     commits: Commits,
+    /// True if the dispatch policy chooses which place is next, in place of the order of coming.
+    chosen: bool,
     dies_per_unit: u32,
     units_per_channel: u32,
     /// By package, or by die.
@@ -73,6 +75,8 @@ pub(super) struct Transactions {
     pub bus_due: Time,
     /// Something may have become possible.
     pub due: bool,
+    /// Only the coming of operations, or a bus, has made it so: what the oldest one waits for has not ended.
+    only_came: bool,
     pub counts: TransactionCounts,
     joining: Joining,
 }
@@ -95,7 +99,7 @@ impl Transactions {
     }
 
     /// Nothing waits.
-    pub fn new(commits: Commits, geometry: &Geometry) -> Self {
+    pub fn new(commits: Commits, chosen: bool, geometry: &Geometry) -> Self {
         let dies_per_unit = match commits.unit {
             Unit::Package => geometry.dies_per_package,
             Unit::Die => 1,
@@ -103,6 +107,7 @@ impl Transactions {
         let units = (geometry.dies() / dies_per_unit) as usize;
         Self {
             commits,
+            chosen,
             dies_per_unit,
             units_per_channel: geometry.dies_per_channel() / dies_per_unit,
             waiting: vec![Fifo::default(); units],
@@ -113,6 +118,7 @@ impl Transactions {
             obstacle: None,
             bus_due: END_OF_TIME,
             due: false,
+            only_came: false,
             counts: TransactionCounts::default(),
             joining: Joining::default(),
         }
@@ -121,6 +127,16 @@ impl Transactions {
     /// True if nothing waits or is under way.
     pub fn is_empty(&self) -> bool {
         self.open_count == 0 && self.waiting.iter().all(|fifo| fifo.head == NONE)
+    }
+
+    /// It is `now`: the bus that one waits for may be free.
+    pub fn pass_to(&mut self, now: Time) {
+        if now >= self.bus_due {
+            // If the oldest one waits for its package, the bus is that of another.
+            let is_due = std::mem::replace(&mut self.due, true);
+            let of_oldest = matches!(self.obstacle, Some((Obstacle::Bus, _)));
+            self.only_came = !of_oldest && (!is_due || self.only_came);
+        }
     }
 
     fn channel_of(&self, unit: u32) -> usize {
@@ -181,8 +197,13 @@ impl Kernel {
         let Some(transactions) = self.transactions.as_mut().filter(|_| wanted) else { return false };
         let unit = self.planes_per_die.quotient(plane) / transactions.dies_per_unit;
         transactions.waiting[unit as usize].push(&mut self.slab, slot);
-        transactions.order.push_back((self.slab.get(slot).sequence, unit));
-        transactions.due |= transactions.obstacle.is_none();
+        if transactions.chosen {
+            let is_due = std::mem::replace(&mut transactions.due, true);
+            transactions.only_came = transactions.obstacle.is_some() && (!is_due || transactions.only_came);
+        } else {
+            transactions.order.push_back((self.slab.get(slot).sequence, unit));
+            transactions.due |= transactions.obstacle.is_none();
+        }
         true
     }
 
@@ -204,7 +225,7 @@ impl Kernel {
     fn close_if_ended(&self, transactions: &mut Transactions, unit: u32) {
         if transactions.open[unit as usize] && !self.serves_host(transactions, unit) {
             transactions.set_open(unit, false);
-            transactions.due = true;
+            (transactions.due, transactions.only_came) = (true, false);
         }
     }
 
@@ -218,6 +239,11 @@ impl Kernel {
     pub(super) fn run_transactions(&mut self) {
         let Some(mut transactions) = self.transactions.take() else { return };
         (transactions.due, transactions.bus_due) = (false, END_OF_TIME);
+        if transactions.chosen {
+            self.run_chosen(&mut transactions);
+            self.transactions = Some(transactions);
+            return;
+        }
         loop {
             let Some(&(sequence, unit)) = transactions.order.front() else {
                 transactions.waits_for(None, self.now);
@@ -249,6 +275,66 @@ impl Kernel {
             }
         }
         self.transactions = Some(transactions);
+    }
+
+    /// Commits transactions as the dispatch policy chooses.
+    #[cold]
+    fn run_chosen(&mut self, transactions: &mut Transactions) {
+        let mut looks = !std::mem::take(&mut transactions.only_came);
+        loop {
+            let mut waiting = self.waiting_transactions(transactions);
+            if let Some(oldest) = waiting.first_mut().filter(|_| looks) {
+                // As in order, it alone is looked at again.
+                self.close_if_ended(transactions, oldest.place);
+                oldest.is_free = !transactions.open[oldest.place as usize];
+            }
+            let buses = waiting.iter().filter(|one| one.is_free && one.bus > 0).map(|one| self.now + one.bus);
+            transactions.bus_due = buses.min().unwrap_or(END_OF_TIME);
+            let chosen = match waiting.iter().any(WaitingTransaction::can_go) {
+                true => self.dispatch.next_transaction(&waiting),
+                false => None,
+            };
+            let Some(chosen) = chosen else {
+                let obstacle = waiting.first().and_then(|oldest| match oldest {
+                    _ if !oldest.is_free => Some(Obstacle::Package),
+                    _ if oldest.bus > 0 => Some(Obstacle::Bus),
+                    _ => None,
+                });
+                return transactions.waits_for(obstacle, self.now);
+            };
+            transactions.waits_for(None, self.now);
+            self.commit_transaction(transactions, waiting[chosen].place);
+            looks = true;
+            // Its commands use the bus before others are looked at.
+            if transactions.commits.wait_for_bus {
+                transactions.due = true;
+                return;
+            }
+        }
+    }
+
+    /// The places for which transactions wait, in the order of their oldest operations.
+    fn waiting_transactions(&self, transactions: &Transactions) -> Vec<WaitingTransaction> {
+        let mut all = Vec::new();
+        for place in 0..transactions.waiting.len() as u32 {
+            let Fifo { head, len, .. } = transactions.waiting[place as usize];
+            if head == NONE {
+                continue;
+            }
+            let FlashOp { class, sequence, ready, .. } = *self.slab.get(head);
+            let free_at = self.flash.bus_free_at(transactions.channel_of(place) as u32);
+            all.push(WaitingTransaction {
+                place,
+                is_free: !transactions.open[place as usize],
+                bus: if transactions.commits.wait_for_bus { free_at.saturating_sub(self.now) } else { 0 },
+                writes: class.is_write(),
+                operations: len,
+                sequence,
+                waited: self.now - ready,
+            });
+        }
+        all.sort_by_key(|one| one.sequence);
+        all
     }
 
     /// Commits the oldest operation of a package or die, with all that join it.

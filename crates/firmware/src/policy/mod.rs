@@ -10,6 +10,7 @@ pub mod dispatch;
 pub mod fold;
 pub mod free_block;
 pub mod guest;
+pub mod keep;
 pub mod mapping;
 pub mod pack;
 pub mod placement;
@@ -26,6 +27,7 @@ pub mod wear;
 
 pub(crate) use guest::seated;
 pub use guest::{Cause, Gravity, GuestOptions, Guests, Maker, Refusal, Seat, Telling, Tells, Trouble};
+pub use keep::{GuestBuffer, Keeper};
 
 use crate::task::Tasks;
 use serde::Serialize;

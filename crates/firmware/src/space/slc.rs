@@ -3,7 +3,7 @@
 //! The mode is chosen when the host opens a block, and only then; so a plane has one open block of the host, as without a cache.
 //! Moved data never go to blocks in SLC mode.
 
-use super::{Space, Stream};
+use super::{Space, Stream, STREAMS};
 use crate::blocks::Blocks;
 use crate::Plan;
 use serde::{Deserialize, Serialize};
@@ -39,11 +39,22 @@ impl Space {
     /// Limits the blocks of a domain in SLC mode: the host opens no more in this mode until there are fewer. True if it may open one now
     /// and might not before.
     pub fn limit_slc(&mut self, blocks: &Blocks, domain: u32, limit: u32) -> bool {
-        let opens = |space: &Self| space.opens_slc(blocks, domain, Stream::Host);
+        let opens = |space: &Self| space.slc_room(blocks, domain) >= space.blocks_together;
         let opened = opens(self);
         self.slc_limits.resize(self.domains.len(), u32::MAX);
         self.slc_limits[domain as usize] = limit;
         !opened && opens(self)
+    }
+
+    /// Says in which planes of those given the host opens blocks in SLC mode; in all others as before. True if it does in one now, and
+    /// did not before, or the reverse.
+    pub fn choose_slc(&mut self, planes: std::ops::Range<u32>, opens: impl Fn(u32) -> bool) -> bool {
+        self.slc_planes.resize(self.open.len() / STREAMS, true);
+        let mut has_changed = false;
+        for plane in planes {
+            has_changed |= std::mem::replace(&mut self.slc_planes[plane as usize], opens(plane)) != opens(plane);
+        }
+        has_changed
     }
 
     /// Blocks of a domain that the host may still open in SLC mode.
@@ -55,9 +66,11 @@ impl Space {
         left - left % self.blocks_together
     }
 
-    /// True if a block that a stream opens now is in SLC mode.
-    pub(super) fn opens_slc(&self, blocks: &Blocks, domain: u32, stream: Stream) -> bool {
-        stream == Stream::Host && self.slc_room(blocks, domain) >= self.blocks_together
+    /// True if a block that a stream opens in a plane now is in SLC mode.
+    pub(super) fn opens_slc(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {
+        stream == Stream::Host
+            && self.slc_room(blocks, blocks.domain_of_plane(plane)) >= self.blocks_together
+            && self.slc_planes.get(plane as usize).is_none_or(|&opens| opens)
     }
 
     /// Units that the host pays for a program where it is paced.

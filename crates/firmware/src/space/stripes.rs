@@ -152,7 +152,7 @@ impl Space {
                 self.page_and_mode(page, blocks.get(block).slc)
             }
             None => {
-                let slc = self.opens_slc(blocks, blocks.domain_of_plane(plane), stream);
+                let slc = self.opens_slc(blocks, plane, stream);
                 let is_first = stripes.pair(blocks, plane, stream)[0] == NONE;
                 self.page_and_mode(if is_first { 0 } else { NEWER }, slc)
             }
@@ -183,7 +183,7 @@ impl Space {
         let domain = blocks.domain_of_plane(plane) as usize;
         let pages_together = self.pages_together;
         if opened {
-            let slc = self.opens_slc(blocks, domain as u32, stream);
+            let slc = self.opens_slc(blocks, plane, stream);
             let worn = self.takes_worn(stream, task);
             let how = Opening { task, worn, slc };
             let number = blocks.open_superblock(plane, how, free_block).expect("room was asked for");

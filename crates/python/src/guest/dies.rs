@@ -8,7 +8,7 @@ use std::fmt;
 use wordline_base::Time;
 use wordline_drive::guests::{
     Addressed, AtOnce, ByTask, Conflict, GuestArbiter, GuestDispatch, Limits, Refusal, StageView, TagRules, Task,
-    Waiting,
+    Waiting, WaitingRequest, WaitingTransaction,
 };
 
 /// Microseconds of a time.
@@ -89,7 +89,13 @@ pub(super) struct Dispatcher {
     rank: Option<Py<PyAny>>,
     /// Asked whether a request is taken up, if the policy has it.
     admits: Option<Py<PyAny>>,
+    /// Asked which request or transaction goes next, if the policy has it.
+    next_request: Option<Py<PyAny>>,
+    next_transaction: Option<Py<PyAny>>,
 }
+
+/// The methods of a dispatch policy that it may lack.
+const METHODS: [&str; 4] = ["rank", "admits", "next_request", "next_transaction"];
 
 impl fmt::Debug for Dispatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -115,8 +121,21 @@ impl Dispatcher {
             Ok(deadlines) => deadlines,
             Err(problem) => return Ok(Err(problem)),
         };
-        let (rank, admits) = (seated.method(py, "rank")?, seated.method(py, "admits")?);
-        Ok(Ok(Self { seated, sees_all, takes_shares, tags, at_once, deadlines, rank, admits }))
+        let [rank, admits, next_request, next_transaction] = METHODS.map(|name| seated.method(py, name));
+        let (rank, admits) = (rank?, admits?);
+        let (next_request, next_transaction) = (next_request?, next_transaction?);
+        Ok(Ok(Self {
+            seated,
+            sees_all,
+            takes_shares,
+            tags,
+            at_once,
+            deadlines,
+            rank,
+            admits,
+            next_request,
+            next_transaction,
+        }))
     }
 }
 
@@ -166,6 +185,38 @@ impl GuestDispatch for Dispatcher {
         self.deadlines.clone()
     }
 
+    fn chooses(&self) -> bool {
+        self.next_request.is_some() || self.next_transaction.is_some()
+    }
+
+    fn next_request(&mut self, die: u32, waiting: &[WaitingRequest]) -> Result<usize, Refusal> {
+        const WANTED: &str = "the index of a request in the list";
+        let Some(choose) = &self.next_request else { return Ok(0) };
+        let answer = self.seated.ask(|py| {
+            let told = |one: &WaitingRequest| (one.request, one.writes, one.operations, one.sequence, us(one.waited));
+            let answer = choose.bind(py).call1((die, PyList::new(py, waiting.iter().map(told))?))?;
+            Ok(whole::<usize>(&answer).ok_or_else(|| odd(&answer, WANTED)))
+        })?;
+        Ok(answer?)
+    }
+
+    fn next_transaction(&mut self, waiting: &[WaitingTransaction]) -> Result<Option<usize>, Refusal> {
+        const WANTED: &str = "the index of a transaction in the list, or None";
+        let Some(choose) = &self.next_transaction else { return Ok(None) };
+        let answer = self.seated.ask(|py| {
+            let told = |one: &WaitingTransaction| {
+                let WaitingTransaction { place, is_free, writes, operations, sequence, .. } = *one;
+                (place, is_free, us(one.bus), writes, operations, sequence, us(one.waited))
+            };
+            let answer = choose.bind(py).call1((PyList::new(py, waiting.iter().map(told))?,))?;
+            if answer.is_none() {
+                return Ok(Ok(None));
+            }
+            Ok(whole::<usize>(&answer).map(Some).ok_or_else(|| odd(&answer, WANTED)))
+        })?;
+        Ok(answer?)
+    }
+
     fn limits_requests(&self) -> bool {
         self.admits.is_some()
     }
@@ -200,7 +251,18 @@ impl GuestDispatch for Dispatcher {
 
     fn fork(&self) -> Box<dyn GuestDispatch> {
         let Self { sees_all, takes_shares, tags, at_once, ref deadlines, .. } = *self;
-        let (seated, [rank, admits]) = self.seated.copy_with(["rank", "admits"]);
-        Box::new(Self { seated, sees_all, takes_shares, tags, at_once, deadlines: deadlines.clone(), rank, admits })
+        let (seated, [rank, admits, next_request, next_transaction]) = self.seated.copy_with(METHODS);
+        Box::new(Self {
+            seated,
+            sees_all,
+            takes_shares,
+            tags,
+            at_once,
+            deadlines: deadlines.clone(),
+            rank,
+            admits,
+            next_request,
+            next_transaction,
+        })
     }
 }

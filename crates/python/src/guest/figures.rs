@@ -273,7 +273,8 @@ pub(super) fn at_once(answer: &Bound<'_, PyAny>) -> Read<Option<AtOnce>> {
         return Ok(Err(format!("its method 'at_once' is of no use: {}", odd(answer, "AtOnce, or None"))));
     }
     let units = [("package", Unit::Package), ("die", Unit::Die)];
-    let orders = [("first-come", Order::FirstCome), ("reads-first", Order::ReadsFirst)];
+    // A policy that chooses is asked in place of an order.
+    let orders = [("first-come", Order::FirstCome), ("reads-first", Order::ReadsFirst), ("chosen", Order::FirstCome)];
     let unit = usable!(one_of(answer, KEYS[0], units));
     let order = usable!(one_of(answer, KEYS[2], orders));
     let waits = answer.getattr(KEYS[1])?;
@@ -292,8 +293,8 @@ pub(super) fn at_once(answer: &Bound<'_, PyAny>) -> Read<Option<AtOnce>> {
     })
 }
 
-/// One of two things by its name, or None.
-fn one_of<A: Copy>(of: &Bound<'_, PyAny>, key: &str, all: [(&str, A); 2]) -> Read<Option<A>> {
+/// One of some things by its name, or None.
+fn one_of<A: Copy, const N: usize>(of: &Bound<'_, PyAny>, key: &str, all: [(&str, A); N]) -> Read<Option<A>> {
     let answer = of.getattr(key)?;
     if answer.is_none() {
         return Ok(Ok(None));
@@ -301,7 +302,8 @@ fn one_of<A: Copy>(of: &Bound<'_, PyAny>, key: &str, all: [(&str, A); 2]) -> Rea
     let name = answer.extract::<PyBackedStr>().ok();
     let found = name.and_then(|name| all.iter().find(|(one, _)| *one == &*name)).map(|&(_, found)| Some(found));
     Ok(found.ok_or_else(|| {
-        format!("its {key} is of no use: {}", odd(&answer, &format!("{:?}, {:?} or None", all[0].0, all[1].0)))
+        let names = all.map(|(name, _)| format!("{name:?}")).join(", ");
+        format!("its {key} is of no use: {}", odd(&answer, &format!("{names} or None")))
     }))
 }
 

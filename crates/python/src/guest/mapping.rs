@@ -2,11 +2,11 @@
 
 use super::blocks::columns;
 use super::figures::log_blocks;
-use super::{block_of, odd, whole, Seated};
+use super::{block_of, odd, truth, whole, Seated};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::fmt;
-use wordline_drive::guests::{CacheView, GuestMapping, MergeView, Refusal, Scheme};
+use wordline_drive::guests::{CacheView, GuestMapping, MergeView, Refusal, Scheme, SequenceView};
 
 /// A mapping.
 pub(super) struct Mapper {
@@ -16,6 +16,8 @@ pub(super) struct Mapper {
     evicts_tables: bool,
     /// Asked what is merged, if the policy has it.
     merge: Option<Py<PyAny>>,
+    /// Asked what takes the sequential log block, if the policy has it.
+    starts_sequence: Option<Py<PyAny>>,
 }
 
 impl fmt::Debug for Mapper {
@@ -30,8 +32,8 @@ impl Mapper {
         let object = seated.object.bind(py);
         let scheme = log_blocks(&object.getattr("scheme")?)?;
         let evicts_tables = object.getattr("evicts")?.is_truthy()?;
-        let merge = seated.method(py, "merge")?;
-        Ok(scheme.map(|scheme| Self { seated, scheme, evicts_tables, merge }))
+        let (merge, starts_sequence) = (seated.method(py, "merge")?, seated.method(py, "starts_sequence")?);
+        Ok(scheme.map(|scheme| Self { seated, scheme, evicts_tables, merge, starts_sequence }))
     }
 }
 
@@ -60,6 +62,16 @@ impl GuestMapping for Mapper {
         Ok(answer?)
     }
 
+    fn starts_sequence(&mut self, view: &SequenceView) -> Result<bool, Refusal> {
+        let Some(starts) = &self.starts_sequence else { return Ok(true) };
+        let answer = self.seated.ask(|py| {
+            let told =
+                (view.lot, view.domain, view.pages, view.holder.map(|held| held.0), view.holder.map(|held| held.1));
+            truth(&starts.bind(py).call1(told)?)
+        })?;
+        Ok(answer?)
+    }
+
     fn evict(&mut self, view: &CacheView<'_>) -> Result<u32, Refusal> {
         let answer = self.seated.ask(|py| {
             let answer = self.seated.decide.bind(py).call1((PyList::new(py, view.oldest)?, view.coming))?;
@@ -76,7 +88,7 @@ impl GuestMapping for Mapper {
     }
 
     fn fork(&self) -> Box<dyn GuestMapping> {
-        let (seated, [merge]) = self.seated.copy_with(["merge"]);
-        Box::new(Self { seated, scheme: self.scheme, evicts_tables: self.evicts_tables, merge })
+        let (seated, [merge, starts_sequence]) = self.seated.copy_with(["merge", "starts_sequence"]);
+        Box::new(Self { seated, scheme: self.scheme, evicts_tables: self.evicts_tables, merge, starts_sequence })
     }
 }

@@ -3,11 +3,12 @@
 //! Source: whoever wrote it.
 //! Faithful: the operation that it chooses goes to its die, or the run ends with the reason: the operation must have a die with
 //! room. It may give requests deadlines, limit how many are in service, or have a device queue in place of its choice: then it ranks
-//! the reads there. Or its operations go to their dies at once, alone, in transactions or by request. Simplified: requests are served in the order of arrival; one is served whenever none is.
+//! the reads there. Or its operations go to their dies at once, alone, in transactions or by request, of which it may choose the next:
+//! one that can go, or the run ends. Simplified: requests are served in the order of arrival; one is served whenever none is.
 
 use super::in_order::Commits;
 use super::one_request::Order;
-use super::{Addressed, DepthOptions, Dispatch, Limits, Sight, StageView, TagRules};
+use super::{Addressed, DepthOptions, Dispatch, Limits, Sight, StageView, TagRules, WaitingRequest, WaitingTransaction};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::task::{ByTask, TASKS};
 use crate::ConfigError;
@@ -43,6 +44,28 @@ pub trait GuestDispatch: Tells + std::fmt::Debug + Send {
     /// How operations reach their dies without a commit stage, if they do; asked once. [`Self::next`] is not asked then.
     fn at_once(&self) -> Option<AtOnce> {
         None
+    }
+
+    /// True if it chooses among transactions, or requests of a die: [`Self::next_transaction`] or [`Self::next_request`] is asked then. Asked
+    /// once.
+    fn chooses(&self) -> bool {
+        false
+    }
+
+    /// As [`Dispatch::next_request`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn next_request(&mut self, _die: u32, _waiting: &[WaitingRequest]) -> Result<usize, Refusal> {
+        Ok(0)
+    }
+
+    /// As [`Dispatch::next_transaction`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn next_transaction(&mut self, _waiting: &[WaitingTransaction]) -> Result<Option<usize>, Refusal> {
+        Ok(None)
     }
 
     /// As [`Dispatch::rank`].
@@ -106,6 +129,8 @@ struct State {
     #[serde(skip)]
     at_once: Option<AtOnce>,
     #[serde(skip)]
+    chooses: bool,
+    #[serde(skip)]
     deadlines: Option<Limits>,
     #[serde(skip)]
     limits_requests: bool,
@@ -131,7 +156,7 @@ impl Guest {
         let object = object.map_err(|problem| options.error("dispatch", problem))?;
         let (sees_all, takes_shares) = (object.sees_all(), object.takes_shares());
         let (tags, deadlines, limits_requests) = (object.tags(), object.deadlines(), object.limits_requests());
-        let at_once = object.at_once();
+        let (at_once, chooses) = (object.at_once(), object.chooses());
         // What has no effect where operations are not chosen one by one.
         let given = [("deadlines", deadlines.is_some()), ("sees_all", sees_all), ("takes_shares", takes_shares)];
         let given = given.into_iter().find(|(_, given)| *given).map(|(what, _)| what);
@@ -158,7 +183,8 @@ impl Guest {
         }
         let depth = if tags.is_some() { 1 } else { depth };
         let (seat, shares) = (Seat::new(&options.policy, object), [0.0; TASKS]);
-        Ok(Self(Box::new(State { seat, depth, sees_all, takes_shares, shares, tags, at_once, deadlines, limits_requests })))
+        let state = State { seat, depth, sees_all, takes_shares, shares, tags, at_once, chooses, deadlines, limits_requests };
+        Ok(Self(Box::new(state)))
     }
 }
 
@@ -198,6 +224,42 @@ impl Dispatch for Guest {
             AtOnce::Requests(order) => Some(order),
             AtOnce::Alone | AtOnce::Transactions(_) => None,
         }
+    }
+
+    fn chooses(&self) -> bool {
+        self.0.chooses
+    }
+
+    #[cold]
+    fn next_request(&mut self, die: u32, waiting: &[WaitingRequest]) -> usize {
+        // The first stands in for an answer that is missing.
+        let Some(chosen) = self.0.seat.ask(|guest| guest.next_request(die, waiting)) else { return 0 };
+        if chosen < waiting.len() {
+            return chosen;
+        }
+        let last = waiting.len() - 1;
+        self.0.seat.refuse(format!("it chose request {chosen} of die {die}, which does not exist: requests 0 to {last} wait"));
+        0
+    }
+
+    #[cold]
+    fn next_transaction(&mut self, waiting: &[WaitingTransaction]) -> Option<usize> {
+        let Some(chosen) = self.0.seat.ask(|guest| guest.next_transaction(waiting))? else {
+            let ready = waiting.iter().filter(|one| one.can_go()).count();
+            self.0.seat.hinder(format!("it chose none of the {ready} transactions that could go"));
+            return None;
+        };
+        let problem = match waiting.get(chosen) {
+            None => format!("does not exist: transactions 0 to {} wait", waiting.len() - 1),
+            Some(one) if !one.is_free => format!("waits for another one in its place, {}", one.place),
+            Some(one) if one.bus > 0 => format!("waits for the bus of its place, {}", one.place),
+            Some(_) => {
+                self.0.seat.forgive();
+                return Some(chosen);
+            }
+        };
+        self.0.seat.refuse(format!("it chose transaction {chosen}, which {problem}"));
+        None
     }
 
     fn depth(&self) -> Option<u32> {

@@ -106,6 +106,48 @@ pub struct Addressed {
     pub overdue: bool,
 }
 
+/// What a request of the host has for a die that serves one at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingRequest {
+    /// The request, as the drive numbers those in service.
+    pub request: u32,
+    /// True if it writes.
+    pub writes: bool,
+    /// Its operations that wait there.
+    pub operations: u32,
+    /// Number of the oldest of them in the order of becoming ready.
+    pub sequence: u64,
+    /// How long that has waited.
+    pub waited: Time,
+}
+
+/// A package or die for which transactions of the host wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingTransaction {
+    /// Its number.
+    pub place: u32,
+    /// True if no transaction is under way there.
+    pub is_free: bool,
+    /// How long its bus is in use, if transactions wait for that.
+    pub bus: Time,
+    /// True if the oldest operation, which leads the next transaction, is a write.
+    pub writes: bool,
+    /// Operations that wait for it.
+    pub operations: u32,
+    /// Number of the oldest of them in the order of becoming ready.
+    pub sequence: u64,
+    /// How long that has waited.
+    pub waited: Time,
+}
+
+impl WaitingTransaction {
+    /// True if a transaction can be committed there now.
+    #[must_use]
+    pub fn can_go(&self) -> bool {
+        self.is_free && self.bus == 0
+    }
+}
+
 /// How operations of the host leave the device queue for their dies. One command of the host is under way at a die at a
 /// time. Times are in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +177,19 @@ pub trait Dispatch {
     }
     /// In which order dies serve requests of the host, if each serves one at a time.
     fn banks(&self) -> Option<Order> {
+        None
+    }
+    /// True if it chooses among the transactions, or among the requests that wait for a die, in place of their orders.
+    fn chooses(&self) -> bool {
+        false
+    }
+    /// The request that a die serves next, by index; they are in the order of becoming ready.
+    fn next_request(&mut self, _die: u32, _waiting: &[WaitingRequest]) -> usize {
+        0
+    }
+    /// The package or die whose transaction is committed next, by index, if any is; they are in the order of their oldest operations. Only one
+    /// that can go may be chosen.
+    fn next_transaction(&mut self, _waiting: &[WaitingTransaction]) -> Option<usize> {
         None
     }
     /// Operations that a die holds at most, the running one included; none if operations go to their dies at once.
@@ -225,6 +280,9 @@ policies! {
         fn admits(self: &mut Self, in_service: u32) -> bool;
         fn commits(self: &Self) -> Option<Commits>;
         fn banks(self: &Self) -> Option<Order>;
+        fn chooses(self: &Self) -> bool;
+        fn next_request(self: &mut Self, die: u32, waiting: &[WaitingRequest]) -> usize;
+        fn next_transaction(self: &mut Self, waiting: &[WaitingTransaction]) -> Option<usize>;
         fn depth(self: &Self) -> Option<u32>;
         fn next(self: &mut Self, view: &StageView<'_>) -> Option<usize>;
         fn wants(self: &mut Self, only: &Staged, outstanding: &ByTask<u32>, times: &[Time; 3]) -> bool;

@@ -7,7 +7,7 @@
 
 use super::cached::{Cached, Options as Cache};
 use super::zones::Zones;
-use super::{Evicted, LogRule, Mapping, MergeView};
+use super::{Evicted, LogRule, Mapping, MergeView, SequenceView};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::ConfigError;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -64,6 +64,14 @@ pub trait GuestMapping: Tells + std::fmt::Debug + Send {
     /// Says what went wrong; the run ends.
     fn merge(&mut self, _: &MergeView<'_>) -> Result<Option<u32>, Refusal> {
         Ok(None)
+    }
+
+    /// As [`Mapping::starts_sequence`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn starts_sequence(&mut self, _: &SequenceView) -> Result<bool, Refusal> {
+        Ok(true)
     }
 
     /// An entry of a map unit that memory holds is used, or memory gets the map unit. Told only if it chooses which one leaves.
@@ -350,6 +358,11 @@ impl Mapping for Guest {
             return None;
         }
         Some(chosen)
+    }
+
+    #[cold]
+    fn starts_sequence(&mut self, view: &SequenceView) -> bool {
+        self.0.seat.ask(|guest| guest.starts_sequence(view)).unwrap_or(true)
     }
 
     fn zones(&self) -> Option<&Zones> {

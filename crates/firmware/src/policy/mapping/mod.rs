@@ -48,6 +48,19 @@ impl LogRule {
     }
 }
 
+/// A write of the first page of a logical block, which the sequential log block of its domain may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceView {
+    /// The logical block.
+    pub lot: u32,
+    /// Its domain.
+    pub domain: u32,
+    /// Pages of the logical block in order that wait, from this one on.
+    pub pages: u32,
+    /// The logical block that has the sequential log block, and how many of its pages went there, if one has it.
+    pub holder: Option<(u32, u32)>,
+}
+
 /// A map unit that leaves memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evicted {
@@ -137,6 +150,12 @@ pub trait Mapping {
     fn merge(&mut self, _: &MergeView<'_>) -> Option<u32> {
         None
     }
+    /// True if a write of the first page of a logical block takes the sequential log block of its domain, from the logical block that has it;
+    /// false if it goes to a log block like others.
+    #[inline]
+    fn starts_sequence(&mut self, _: &SequenceView) -> bool {
+        true
+    }
     /// The map zones of a mapping that has any, and which of their tables memory holds.
     fn zones(&self) -> Option<&Zones> {
         None
@@ -187,6 +206,7 @@ policies! {
         fn logs(self: &Self) -> Option<LogRule>;
         fn chooses_merges(self: &Self) -> bool;
         fn merge(self: &mut Self, view: &MergeView<'_>) -> Option<u32>;
+        fn starts_sequence(self: &mut Self, view: &SequenceView) -> bool;
         fn zones(self: &Self) -> Option<&Zones>;
         fn zones_mut(self: &mut Self) -> Option<&mut Zones>;
         fn trouble(self: &Self) -> Option<&Trouble>;

@@ -1,7 +1,7 @@
 //! Guest: an external size of the SLC cache.
 //!
 //! Source: whoever wrote it.
-//! Faithful: the size that it gives, and its limits during a run, if it has any. Simplified: the size is asked for once, when the drive
+//! Faithful: the size that it gives, and its limits and planes during a run, if it has any. Simplified: the size is asked for once, when the drive
 //! is built; a block gets its mode when the host opens it, as with `static` (blocks that are set aside) or `dynamic`.
 
 use super::{blocks_problem, SlcCache, SlcSize, SlcView};
@@ -16,6 +16,19 @@ pub type Options = GuestOptions;
 pub trait GuestSlc: Tells + std::fmt::Debug + Send {
     /// True if it is asked for limits at all; asked once.
     fn limits(&self) -> bool;
+
+    /// True if it is asked for planes; asked once.
+    fn chooses_planes(&self) -> bool {
+        false
+    }
+
+    /// As [`SlcCache::planes`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn planes(&mut self, _: &SlcView) -> Result<Option<Vec<u32>>, Refusal> {
+        Ok(None)
+    }
 
     /// As [`SlcCache::limit`].
     ///
@@ -39,6 +52,10 @@ pub struct Guest {
     size: Option<SlcSize>,
     #[serde(skip)]
     limits: bool,
+    #[serde(skip)]
+    chooses_planes: bool,
+    #[serde(skip)]
+    planes_per_domain: u32,
     seat: Box<Seat<Box<dyn GuestSlc>>>,
 }
 
@@ -54,8 +71,14 @@ impl Guest {
         match size.and_then(|size| Self::problem(&size, build)) {
             Some(problem) => Err(options.error("slc", problem)),
             None => {
-                let limits = object.limits();
-                Ok(Self { size, limits, seat: Box::new(Seat::new(&options.policy, object)) })
+                let (limits, chooses_planes) = (object.limits(), object.chooses_planes());
+                if chooses_planes && build.blocks_together > 1 {
+                    let problem = "it chooses planes, but those of a superblock open their blocks together: use redundancy without superblocks";
+                    return Err(options.error("slc", problem));
+                }
+                let planes_per_domain = build.geometry.planes() / build.domains;
+                let seat = Box::new(Seat::new(&options.policy, object));
+                Ok(Self { size, limits, chooses_planes, planes_per_domain, seat })
             }
         }
     }
@@ -82,11 +105,29 @@ impl SlcCache for Guest {
     }
 
     fn limits(&self) -> bool {
-        self.limits
+        self.limits || self.chooses_planes
     }
 
     fn limit(&mut self, view: &SlcView) -> Option<u32> {
+        if !self.limits {
+            return None;
+        }
         self.seat.ask(|guest| guest.limit(view))?
+    }
+
+    fn planes(&mut self, view: &SlcView) -> Option<Vec<u32>> {
+        if !self.chooses_planes {
+            return None;
+        }
+        let planes = self.seat.ask(|guest| guest.planes(view))??;
+        let first = view.domain * self.planes_per_domain;
+        let of_domain = first..first + self.planes_per_domain;
+        if let Some(plane) = planes.iter().find(|plane| !of_domain.contains(plane)) {
+            let (domain, last) = (view.domain, of_domain.end - 1);
+            self.seat.refuse(format!("it chose plane {plane} for domain {domain}, which has planes {first} to {last}"));
+            return None;
+        }
+        Some(planes)
     }
 
     fn trouble(&self) -> Option<&Trouble> {

@@ -37,13 +37,17 @@ pub struct SlcView {
 pub trait SlcCache {
     /// Its size; none without a cache.
     fn size(&self) -> Option<SlcSize>;
-    /// True if it limits the cache further, during a run.
+    /// True if it limits the cache further, or chooses its planes, during a run.
     fn limits(&self) -> bool {
         false
     }
     /// Blocks of a domain in SLC mode beyond which the host opens none in this mode; none for no limit besides its size. Asked when the
     /// drive is built, and when blocks of the domain were opened or erased.
     fn limit(&mut self, _: &SlcView) -> Option<u32> {
+        None
+    }
+    /// The planes of a domain in which the host's blocks are opened in SLC mode; none for all. Asked when [`Self::limit`] is.
+    fn planes(&mut self, _: &SlcView) -> Option<Vec<u32>> {
         None
     }
     /// Trouble with its answers, if it is an external policy.
@@ -68,6 +72,7 @@ policies! {
         fn size(self: &Self) -> Option<SlcSize>;
         fn limits(self: &Self) -> bool;
         fn limit(self: &mut Self, view: &SlcView) -> Option<u32>;
+        fn planes(self: &mut Self, view: &SlcView) -> Option<Vec<u32>>;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }
 }

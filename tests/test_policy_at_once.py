@@ -1,0 +1,180 @@
+"""Dispatch policies in Python without a commit stage that choose among transactions, and requests of a die."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import wordline as package
+from conftest import ROOT, Run, done, parsed
+from test_policy_families import partial, settings, told_at_end
+from wordline.policy import AtOnce, Dispatch, WaitingRequest, WaitingTransaction
+
+QUEUES = ROOT / "docs" / "examples" / "queues.py"
+
+__all__ = ["partial"]
+"""The load of the other families."""
+
+FIXED = "placement.policy=static collect.scope=plane verify.shadow=true"
+
+DRIVES = [
+    "",
+    "pack.policy=planes",
+    "mapping.unit_kib=4",
+    "mapping.unit_kib=4 pack.policy=planes arbiter.policy=priority",
+]
+
+
+@pytest.fixture
+def result(wordline: Run, drive: Path, partial: Path) -> Callable[..., dict[str, Any]]:
+    """The result of a run with the examples."""
+
+    def run(*sets: str) -> dict[str, Any]:
+        options = ("--policy", QUEUES, "--quiet", "--json", "-")
+        return parsed(done(wordline("run", drive, partial, *settings(FIXED, *sets), *options)))
+
+    return run
+
+
+@pytest.mark.parametrize("sets", [*DRIVES, "placement.policy=in-turn capacity.raw_over_logical=1.5"])
+@pytest.mark.parametrize("options", ["", "dispatch.wait_for_bus=false", "dispatch.unit=die"])
+def test_transactions_chosen_in_order_are_those_of_in_order(
+    result: Callable[..., dict[str, Any]], sets: str, options: str
+) -> None:
+    own = result(sets, options, "dispatch.policy=in-order")
+    other = result(sets, options, "dispatch.policy=python-transactions")
+    assert other["outcome"] == own["outcome"]
+    assert other["latency_us"] == own["latency_us"]
+    assert other["transactions"] == own["transactions"]
+
+
+@pytest.mark.parametrize("sets", DRIVES)
+@pytest.mark.parametrize("order", ["first-come", "reads-first"])
+def test_requests_chosen_in_an_order_are_those_of_one_request(
+    result: Callable[..., dict[str, Any]], sets: str, order: str
+) -> None:
+    own = result(sets, f"dispatch.policy=one-request dispatch.order={order}")
+    other = result(sets, f"dispatch.policy=python-requests dispatch.order={order}")
+    assert other["outcome"] == own["outcome"]
+    assert other["latency_us"] == own["latency_us"]
+
+
+def test_other_choices_give_other_results(result: Callable[..., dict[str, Any]]) -> None:
+    in_order = result("dispatch.policy=in-order")
+    out_of_order = result("dispatch.policy=python-transactions dispatch.in_order=false")
+    assert out_of_order["iops"] > 1.3 * in_order["iops"]
+    short = result("dispatch.policy=python-requests dispatch.order=shortest mapping.unit_kib=4")
+    assert short["outcome"] != result("dispatch.policy=one-request mapping.unit_kib=4")["outcome"]
+
+
+MIXED = """\
+[[job]]
+rw = "randrw"
+bsrange = "4k-128k"
+iodepth = 24
+number_ios = 2_500
+random_distribution = "zipf:1.3"
+"""
+
+
+@pytest.mark.parametrize("placement", ["static", "in-turn"])
+def test_no_choice_loses_data_or_stops_the_drive(drive: Path, tmp_path: Path, placement: str) -> None:
+    load = tmp_path / "mixed.toml"
+    load.write_text(MIXED)
+    seen: list[WaitingRequest | WaitingTransaction] = []
+
+    class Requests(Dispatch):
+        name = "requests"
+
+        def at_once(self) -> AtOnce:
+            return AtOnce(requests="chosen")
+
+        def next_request(self, die: int, waiting: list[WaitingRequest]) -> int:
+            assert 0 <= die < self.drive.dies
+            assert [one.sequence for one in waiting] == sorted({one.sequence for one in waiting})
+            assert len({one.request for one in waiting}) == len(waiting)
+            seen.extend(waiting)
+            return self.random.randrange(len(waiting))
+
+    class Transactions(Dispatch):
+        name = "transactions"
+
+        def at_once(self) -> AtOnce:
+            return AtOnce(transactions="die", waits_for_bus=self.random.random() < 0.5)
+
+        def next_transaction(self, waiting: list[WaitingTransaction]) -> int | None:
+            assert [one.sequence for one in waiting] == sorted(one.sequence for one in waiting)
+            assert len({one.place for one in waiting}) == len(waiting)
+            seen.extend(waiting)
+            goes = [at for at, one in enumerate(waiting) if one.can_go]
+            rests = any(one.waited_us == 0 for one in waiting) and any(not one.free for one in waiting)
+            return None if rests and self.random.random() < 0.3 else self.random.choice(goes)
+
+    for policy in (Requests, Transactions):
+        for more in ({}, {"mapping.unit_kib": 4, "pack.policy": "planes"}):
+            sets = {"placement.policy": placement, "collect.scope": "plane", "capacity.raw_over_logical": 1.6}
+            sets |= {"verify.shadow": True, "dispatch.policy": policy.name, **more}
+            seen.clear()
+            first = package.run(drive, load, sets, policies=[policy])
+            assert any(one.operations > 1 for one in seen) and any(one.waited_us > 0 for one in seen)
+            assert {one.writes for one in seen} == {True, False}
+            assert package.run(drive, load, sets, policies=[policy])["outcome"] == first["outcome"]
+
+
+def choosing(how: AtOnce, **methods: object) -> type[Dispatch]:
+    """A policy that chooses."""
+    return type("Odd", (Dispatch,), {"name": "odd", "at_once": lambda _: how, **methods})
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        (
+            choosing(AtOnce(requests="chosen"), next_request=lambda *_: None),
+            "it answered None (NoneType); expected the index of a request in the list",
+        ),
+        (
+            choosing(AtOnce(requests="chosen"), next_request=lambda *_: True),
+            "it answered True (bool); expected the index of a request in the list",
+        ),
+        (
+            choosing(AtOnce(requests="chosen"), next_request=lambda *_: 70),
+            "it chose request 70 of die 0, which does not exist: requests 0 to 0 wait",
+        ),
+        (
+            choosing(AtOnce("die"), next_transaction=lambda *_: "x"),
+            "it answered 'x' (str); expected the index of a transaction in the list, or None",
+        ),
+        (
+            choosing(AtOnce("die"), next_transaction=lambda *_: 70),
+            "it chose transaction 70, which does not exist: transactions 0 to 0 wait",
+        ),
+        (
+            choosing(AtOnce("die"), next_transaction=lambda _, waiting: len(waiting) - 1),
+            ", which waits for ",
+        ),
+        (
+            choosing(AtOnce("die"), next_transaction=lambda *_: None),
+            "it chose none of the 8 transactions that could go",
+        ),
+    ],
+)
+def test_a_bad_choice_ends_the_run(drive: Path, partial: Path, policy: type[Dispatch], why: str) -> None:
+    told = told_at_end(drive, partial, policy, placement__policy="static", collect__scope="plane")
+    assert why in told.replace("die 1,", "die 0,").replace("die 2,", "die 0,").replace("die 3,", "die 0,")
+
+
+def test_choices_that_are_never_asked_for_are_refused(drive: Path) -> None:
+    def refused(policy: type[Dispatch], error: type[Exception] = ValueError) -> str:
+        with pytest.raises(error) as caught:
+            package.check(drive, {"dispatch.policy": "odd"}, policies=[policy])
+        return str(caught.value)
+
+    chosen = AtOnce(requests="chosen")
+    assert 'write the method "next_request"' in refused(choosing(chosen), NotImplementedError)
+    never = "its method 'next_request' is never called without AtOnce(requests=\"chosen\")"
+    assert never in refused(choosing(AtOnce(requests="first-come"), next_request=lambda *_: 0))
+    never = "its method 'next_transaction' is never called without AtOnce(transactions=...)"
+    assert never in refused(choosing(chosen, next_request=lambda *_: 0, next_transaction=lambda *_: 0))
