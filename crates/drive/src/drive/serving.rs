@@ -50,7 +50,7 @@ impl Drive {
         if op != Op::Read || end > u64::from(self.plan.unit_bytes) {
             let has_whole_unit = skip == 0 && end >= u64::from(self.plan.unit_bytes);
             if op == Op::Write && has_whole_unit {
-                return Ok(false);
+                return self.writes_whole(slot, first, end);
             }
             return self.starts_in_parts(slot, first, (skip, end));
         }
@@ -59,6 +59,28 @@ impl Drive {
             self.slots[slot as usize].units = 1;
         }
         Ok(started)
+    }
+
+    /// Writes whole units, up to such a byte counted from the start of the first one, where the host waits for all of them; false if it is to
+    /// be served as any other request.
+    #[inline(never)]
+    fn writes_whole(&mut self, slot: u32, first: u32, end: u64) -> Result<bool, Fault> {
+        let Some(shift) = self.unit_shift.filter(|shift| end & ((1 << shift) - 1) == 0) else { return Ok(false) };
+        let straight = self.kernel.is_straight_in_moves();
+        if self.buffers || !(straight || self.kernel.is_straight_by_stage_in_pages()) {
+            return Ok(false);
+        }
+        let units = (end >> shift) as u32;
+        let state = &mut self.slots[slot as usize];
+        (state.units, state.next_unit) = (units, first + units);
+        self.kernel.begin_write(slot);
+        if straight {
+            self.kernel.write_straight(self.now, slot, first..first + units);
+        } else {
+            self.kernel.write_by_stage_in_pages(self.now, slot, first..first + units);
+        }
+        self.kernel.pump(&mut self.queue)?;
+        Ok(true)
     }
 
     /// The same for all but a read of one unit: for bytes from `skip` to `end`, counted from the start of the first unit.
