@@ -126,10 +126,7 @@ impl Kernel {
     #[inline(always)]
     fn write_at_hand<const LONE: bool>(&self, plane: u32) -> Option<AtHand> {
         let slot = self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].head;
-        if slot == NONE {
-            return None;
-        }
-        let op = self.slab.get(slot);
+        let op = self.slab.find(slot)?;
         let most = if LONE { 1 } else { self.plan.units_per_program };
         let plain = u32::from(op.units) == most && op.role != Role::Merge && (most > 1 || !op.buffered);
         if !plain {
