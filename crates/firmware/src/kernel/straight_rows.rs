@@ -61,14 +61,16 @@ impl Kernel {
         Ok(true)
     }
 
-    /// Of planes of a die where writes of the host wait, the one with the oldest.
+    /// Of planes of a die where writes of the host wait, of which there are some, the one with the oldest.
     #[inline(always)]
     fn oldest_write(&self, die: u32, planes: u32) -> u32 {
         let first = (die * self.planes_per_die.get()) as usize * CLASSES + Class::HOST_WRITE.index();
         let queues = &self.queues[first..];
-        let (mut oldest, mut found) = (u64::MAX, 0);
-        for at in bits(planes) {
-            let number = queues[at as usize * CLASSES].number();
+        let number = |at: u32| queues[at as usize * CLASSES].number();
+        let mut found = planes.trailing_zeros();
+        let mut oldest = number(found);
+        for at in bits(planes & (planes - 1)) {
+            let number = number(at);
             if number < oldest {
                 (oldest, found) = (number, at);
             }
