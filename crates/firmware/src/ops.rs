@@ -377,7 +377,7 @@ impl Fifo {
     }
 
     /// Takes the oldest operations up to one, so many in all. They stay linked in their order.
-    #[inline]
+    #[inline(always)]
     pub fn cut(&mut self, slab: &mut Slab, last: u32, count: u32) {
         let next = std::mem::replace(&mut slab.get_mut(last).next, NONE);
         self.lead(slab, next);
