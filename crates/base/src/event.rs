@@ -14,7 +14,7 @@ mod wheel;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use wheel::Wheel;
+use wheel::{Wheel, CROWDED};
 
 const INDEX_BITS: u32 = 20;
 const KIND_BITS: u32 = 4;
@@ -70,7 +70,8 @@ pub struct EventQueue {
     heap: Vec<u128>,
     /// Entries of the heap in use.
     count: usize,
-    /// The first of all events in wheel and heap, and its place in the wheel; [`IN_HEAP`] if it has none.
+    /// The first of all events in wheel and heap, and its place in the wheel, as [`CROWDED`] if that is known to have more; [`IN_HEAP`] if it has
+    /// none.
     top: u128,
     top_at: usize,
     rows: [Row; ROWS],
@@ -247,10 +248,14 @@ impl EventQueue {
     /// Takes the first of all events in wheel and heap.
     #[inline(always)]
     fn take_top(&mut self) {
-        if self.top_at == IN_HEAP {
+        let alone = if self.top_at < CROWDED {
+            self.wheel.take_alone(self.top, self.top_at)
+        } else if self.top_at == IN_HEAP {
             return self.take_from_heap();
-        }
-        (self.top, self.top_at) = self.wheel.take(self.top, self.top_at);
+        } else {
+            None
+        };
+        (self.top, self.top_at) = alone.unwrap_or_else(|| self.wheel.take_before_others(self.top_at));
         if self.count > 0 {
             self.look_at_heap();
         }

@@ -70,9 +70,13 @@ impl Map {
     /// Asks for the entries of consecutive units before they are needed.
     #[inline]
     pub fn expect_all(&self, units: std::ops::RangeInclusive<u32>) {
-        let last = *units.end();
+        let (first, last) = (*units.start(), *units.end());
+        self.forward.expect(first as usize);
         self.forward.expect(last as usize);
-        units.step_by(ENTRIES_PER_LINE as usize).for_each(|unit| self.forward.expect(unit as usize));
+        if last.saturating_sub(first) > ENTRIES_PER_LINE {
+            let between = (first..last).step_by(ENTRIES_PER_LINE as usize).skip(1);
+            between.for_each(|unit| self.forward.expect(unit as usize));
+        }
     }
 
     /// Asks for the units of the places that come after those of a place's cache line: what empties a block will look there.

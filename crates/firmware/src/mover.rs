@@ -207,12 +207,13 @@ impl Jobs {
         self.released[group as usize] = true;
     }
 
-    /// A page read of a job was queued.
+    /// A page read of a job was queued; gives the job.
     #[inline(always)]
-    pub fn read_queued(&mut self, slot: u32) {
+    pub fn read_queued(&mut self, slot: u32) -> &mut Job {
         let job = &mut self.jobs[slot as usize];
         job.reads += 1;
         self.reading[job.group as usize] += 1;
+        job
     }
 
     /// All that a job was to move is moved.
@@ -225,11 +226,12 @@ impl Jobs {
         }
     }
 
-    /// A page read of a job ended.
+    /// A page read of a job ended; gives the job.
     #[inline]
-    pub fn read_ended(&mut self, slot: u32) {
+    pub fn read_ended(&mut self, slot: u32) -> &Job {
         let job = &mut self.jobs[slot as usize];
         job.reads -= 1;
         self.reading[job.group as usize] -= 1;
+        job
     }
 }

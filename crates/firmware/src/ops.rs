@@ -182,6 +182,12 @@ impl Slab {
         &self.ops[slot as usize]
     }
 
+    /// The operation in a slot, unless that is [`NONE`], which no slot is.
+    #[inline(always)]
+    pub fn find(&self, slot: u32) -> Option<&FlashOp> {
+        self.ops.get(slot as usize)
+    }
+
     /// The operation in a slot.
     #[inline]
     pub fn get_mut(&mut self, slot: u32) -> &mut FlashOp {
@@ -230,7 +236,7 @@ impl Fifo {
     #[inline]
     fn lead(&mut self, slab: &Slab, op: u32) {
         self.head = op;
-        self.oldest = if op == NONE { no_number() } else { slab.get(op).sequence };
+        self.oldest = slab.find(op).map_or(no_number(), |op| op.sequence);
     }
 
     /// Appends an operation.
@@ -244,10 +250,10 @@ impl Fifo {
     pub fn push_here(&mut self, slab: &mut Slab, op: u32) {
         let new = slab.get_mut(op);
         new.next = NONE;
-        if self.head == NONE {
-            (self.head, self.oldest) = (op, new.sequence);
-        } else {
-            slab.get_mut(self.tail).next = op;
+        let sequence = new.sequence;
+        match slab.ops.get_mut(self.tail as usize) {
+            Some(last) => last.next = op,
+            None => (self.head, self.oldest) = (op, sequence),
         }
         self.tail = op;
         self.len += 1;
@@ -314,10 +320,7 @@ impl Fifo {
     #[inline(always)]
     pub fn pop(&mut self, slab: &Slab) -> Option<u32> {
         let op = self.head;
-        if op == NONE {
-            return None;
-        }
-        self.lead(slab, slab.get(op).next);
+        self.lead(slab, slab.find(op)?.next);
         if self.head == NONE {
             self.tail = NONE;
         }
@@ -346,12 +349,10 @@ impl Fifo {
     /// The same, with the operation before it.
     #[inline(always)]
     pub fn position(&self, slab: &Slab, window: u32, fits: impl Fn(&FlashOp) -> bool) -> Option<(u32, u32)> {
+        let ops = &slab.ops[..];
         let (mut before, mut op) = (NONE, self.head);
         for _ in 0..window {
-            if op == NONE {
-                return None;
-            }
-            let candidate = slab.get(op);
+            let candidate = ops.get(op as usize)?;
             if fits(candidate) {
                 return Some((before, op));
             }
@@ -376,7 +377,7 @@ impl Fifo {
     }
 
     /// Takes the oldest operations up to one, so many in all. They stay linked in their order.
-    #[inline]
+    #[inline(always)]
     pub fn cut(&mut self, slab: &mut Slab, last: u32, count: u32) {
         let next = std::mem::replace(&mut slab.get_mut(last).next, NONE);
         self.lead(slab, next);

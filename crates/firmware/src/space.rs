@@ -228,10 +228,9 @@ impl Space {
     #[inline(always)]
     pub fn open_page(&self, blocks: &Blocks, plane: u32, stream: Stream) -> Option<(u32, u32)> {
         debug_assert!(self.is_plain(), "there is more to it than the open block of the stream");
-        match self.open[plane as usize * STREAMS + stream as usize] {
-            NONE => None,
-            block => Some((block, blocks.get(block).write_point)),
-        }
+        let block = self.open[plane as usize * STREAMS + stream as usize];
+        // No block has the number that stands for none.
+        blocks.records().get(block as usize).map(|record| (block, record.write_point))
     }
 
     /// True if each stream has an open block of its own in each plane, and nothing paces the host.

@@ -137,9 +137,9 @@ pub struct Port<'a> {
     /// The bus.
     pub bus: &'a mut SharedBus,
     /// Time at which each lane needs attention; later when a command passes its data.
-    pub due: &'a mut [Time],
+    pub due: &'a mut Vec<Time>,
     /// Total delay of each lane's data by commands that passed them.
-    pub passed: &'a mut [Time],
+    pub passed: &'a mut Vec<Time>,
     /// The lane.
     pub lane: u32,
 }
@@ -216,18 +216,22 @@ impl Port<'_> {
     #[inline(never)]
     fn queue_up(&mut self, ready: Time, duration: Time, short: bool) -> Time {
         let SharedBus { free_at, turns, waiting, latest, .. } = &mut *self.bus;
+        let start = *free_at;
+        *free_at += duration;
         if *turns == Turns::FirstCome {
-            let start = *free_at;
-            *free_at += duration;
             return start;
         }
         while waiting.front().is_some_and(|place| place.start < ready) {
             waiting.pop_front();
         }
-        if let Some(started) = latest.take_if(|place| short && place.start == ready) {
+        if !short {
+            waiting.push_back(Place { start, lane: self.lane, follows: false });
+            return start;
+        }
+        if let Some(started) = latest.take_if(|place| place.start == ready) {
             waiting.push_front(started);
         }
-        if let (Some(&Place { start: first, .. }), true) = (waiting.front(), short) {
+        if let Some(&Place { start: first, .. }) = waiting.front() {
             for Place { start, lane, follows } in waiting.iter_mut() {
                 *start += duration;
                 if !*follows {
@@ -235,13 +239,7 @@ impl Port<'_> {
                     self.passed[*lane as usize] += duration;
                 }
             }
-            *free_at += duration;
             return first;
-        }
-        let start = *free_at;
-        *free_at += duration;
-        if !short {
-            waiting.push_back(Place { start, lane: self.lane, follows: false });
         }
         start
     }

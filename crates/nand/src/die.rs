@@ -136,7 +136,7 @@ impl Die {
             return slot.pass_alone(Segment::ProgramQueue, bytes, dummy, times, now, timing, bus);
         }
         (slot.phase, slot.next) = (Phase::Array, 0);
-        let busy = timing.t_prog_of(die, &slot.command);
+        let busy = timing.t_prog_plain(die, &slot.command);
         times.cells[Kind::Program as usize][planes - 1] += busy;
         slot.pass_alone(Segment::Program, bytes, busy, times, now, timing, bus)
     }

@@ -24,7 +24,7 @@ pub(crate) struct JobStream {
     until_draw: u64,
     bytes: u64,
     requests: u64,
-    /// Requests that it still gives at once: all of one size, at random, and nothing comes between them.
+    /// Requests that it still gives at once: all of one size, at random or in sequence, and nothing comes between them.
     at_once: u64,
     size: u32,
     /// Writes since the last flush.
@@ -89,11 +89,19 @@ impl JobStream {
             percent => self.mix.below(100) < percent,
         };
         let op = if reads { Op::Read } else { plan.op };
-        let picker = self.pickers[0].as_mut().expect("a random job has a picker");
-        let offset = plan.start_byte + picker.next() * plan.align[0];
-        self.bytes += u64::from(self.size);
+        let size = u64::from(self.size);
+        let within = match &mut self.pickers[0] {
+            Some(picker) => picker.next() * plan.align[0],
+            None => {
+                let position = &mut self.position[usize::from(!reads)];
+                let within = if *position + size <= plan.region { *position } else { 0 };
+                *position = within + size + plan.modifier;
+                within
+            }
+        };
+        self.bytes += size;
         self.requests += 1;
-        let fua = plan.fua && op == Op::Write;
+        let (offset, fua) = (plan.start_byte + within, plan.fua && op == Op::Write);
         Some(Request { arrival: self.arrival, offset, bytes: self.size, op, fua, stream: self.stream })
     }
 
@@ -249,9 +257,9 @@ impl JobStream {
 /// Requests of a job that follow each other without a look at anything else.
 fn at_once(plan: &JobPlan) -> u64 {
     let (Sizes::Fixed(reads), Sizes::Fixed(others)) = (&plan.sizes[0], &plan.sizes[1]) else { return 0 };
-    let alike = reads == others && plan.alike();
-    let plain = plan.random && plan.modifier == 1 && plan.rates.is_none() && !plan.trim_first && plan.fsync == 0;
-    if alike && plain {
+    let plain = plan.rates.is_none() && !plan.trim_first && plan.fsync == 0;
+    let goes_on = !plan.random || plan.alike() && plan.modifier == 1;
+    if reads == others && plain && goes_on {
         plan.requests.min(plan.bytes / u64::from(*reads))
     } else {
         0
@@ -279,8 +287,8 @@ mod tests {
             let mut random = Stream::new(seed, "synth-test", 0);
             let mut pick = |of: &[&'static str]| of[random.below(of.len() as u64) as usize];
             let options = JobOptions {
-                rw: [Rw::RandRead, Rw::RandWrite, Rw::RandRw, Rw::RandTrim, Rw::Read]
-                    [pick(&["0", "1", "2", "3", "4"]).parse::<usize>().expect("a number")],
+                rw: [Rw::RandRead, Rw::RandWrite, Rw::RandRw, Rw::RandTrim, Rw::Read, Rw::Write, Rw::Rw]
+                    [pick(&["0", "1", "2", "3", "4", "5", "6"]).parse::<usize>().expect("a number")],
                 bs: pick(&["4k", "4k", "16k", "4k,8k"]).into(),
                 size: Some(pick(&["1m", "3m"]).into()),
                 io_size: Some(pick(&["100k", "2k", "2m", "50m"]).into()),

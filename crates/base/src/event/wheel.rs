@@ -11,6 +11,8 @@ const SHIFT: u32 = 18;
 /// Words of bits, a bit for each place.
 const WORDS: usize = 64;
 const PLACES: usize = 64 * WORDS;
+/// What a place is counted from that is known to have several events.
+pub(super) const CROWDED: usize = PLACES;
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 
@@ -100,45 +102,58 @@ impl Wheel {
 
     /// Puts an event into a place that has some, in their order: mostly it is the last.
     #[inline(never)]
-    fn insert_behind(&mut self, mut key: u128, at: usize) {
+    fn insert_behind(&mut self, key: u128, at: usize) {
+        let (at, number) = (at % PLACES, self.free);
+        if number == NONE {
+            return self.insert_more(key, at);
+        }
+        let (shared, bit) = (&mut self.shared[at / 64], 1 << (at % 64));
+        let rest = &mut self.rests[at];
+        if *shared & bit == 0 {
+            if key < self.keys[at] {
+                return self.insert_first(key, at);
+            }
+            *shared |= bit;
+            rest.second = number;
+        } else {
+            let last = &mut self.others[rest.last as usize];
+            if key < last.0 {
+                return self.insert_between(key, at);
+            }
+            last.1 = number;
+        }
+        rest.last = number;
+        self.free = std::mem::replace(&mut self.others[number as usize], (key, NONE)).1;
+    }
+
+    /// The same for an event that comes before the first of its place.
+    #[cold]
+    fn insert_first(&mut self, key: u128, at: usize) {
+        let first = std::mem::replace(&mut self.keys[at], key);
+        self.insert_behind(first, at);
+    }
+
+    /// The same where there is no room for another.
+    #[cold]
+    fn insert_more(&mut self, key: u128, at: usize) {
+        self.free = self.others.len() as u32;
+        self.others.push((0, NONE));
+        self.insert_behind(key, at);
+    }
+
+    /// Puts an event into a place before the last of several, and there is room for it.
+    #[inline(never)]
+    fn insert_between(&mut self, mut key: u128, at: usize) {
         let first = &mut self.keys[at];
         if key < *first {
             key = std::mem::replace(first, key);
         }
-        let number = self.free;
-        let Some(other) = self.others.get_mut(number as usize) else { return self.insert_more(key, at) };
-        self.free = std::mem::replace(other, (key, NONE)).1;
-        let rest = &mut self.rests[at];
-        let (word, bit) = (at / 64, 1 << (at % 64));
-        if self.shared[word] & bit == 0 {
-            self.shared[word] |= bit;
-            *rest = Rest { second: number, last: number };
-            return;
-        }
-        let last = &mut self.others[rest.last as usize];
-        if key < last.0 {
-            return self.insert_between(key, number, at);
-        }
-        last.1 = number;
-        rest.last = number;
-    }
-
-    /// The same for an event that is not the first of its place, where there is no room for another.
-    #[cold]
-    fn insert_more(&mut self, key: u128, at: usize) {
-        self.others.push((0, NONE));
-        self.free = self.others.len() as u32 - 1;
-        self.insert_behind(key, at);
-    }
-
-    /// Links an event before the first that comes later; the last of its place does.
-    #[inline(never)]
-    fn insert_between(&mut self, key: u128, number: u32, at: usize) {
         let (mut before, mut after) = (NONE, self.rests[at].second);
         while self.others[after as usize].0 < key {
             (before, after) = (after, self.others[after as usize].1);
         }
-        self.others[number as usize].1 = after;
+        let number = self.free;
+        self.free = std::mem::replace(&mut self.others[number as usize], (key, after)).1;
         if before == NONE {
             self.rests[at].second = number;
         } else {
@@ -146,34 +161,37 @@ impl Wheel {
         }
     }
 
-    /// Takes the first event from a place that has more; gives the one that is first then.
-    #[inline(never)]
-    fn take_before_others(&mut self, at: usize) -> u128 {
-        let number = self.rests[at].second;
-        let other = &mut self.others[number as usize];
-        let (key, after) = *other;
-        other.1 = self.free;
-        (self.free, self.keys[at], self.rests[at].second) = (number, key, after);
-        if after == NONE {
-            self.shared[at / 64] &= !(1 << (at % 64));
-        }
-        key
-    }
-
-    /// Takes the first event from its place; gives the one that is first then, and its place.
+    /// Takes the first event from its place if it is alone there; gives the one that is first then, and its place.
     #[inline(always)]
-    pub fn take(&mut self, key: u128, at: usize) -> (u128, usize) {
+    pub fn take_alone(&mut self, key: u128, at: usize) -> Option<(u128, usize)> {
         self.now = place_of(key);
         let (word, bit) = (at / 64 % WORDS, 1 << (at % 64));
         if self.shared[word] & bit != 0 {
-            return (self.take_before_others(at), at);
+            return None;
         }
         let left = self.taken[word] & !bit;
         self.taken[word] = left;
         if left == 0 {
             self.words &= !(1 << word);
         }
-        self.first_from(at)
+        Some(self.first_from(at))
+    }
+
+    /// The same where it is not alone; the place comes as [`CROWDED`] if there is still another behind the one that is first then.
+    #[inline(always)]
+    pub fn take_before_others(&mut self, at: usize) -> (u128, usize) {
+        let at = at % PLACES;
+        let rest = &mut self.rests[at];
+        let number = rest.second;
+        let other = &mut self.others[number as usize];
+        let (key, after) = *other;
+        other.1 = self.free;
+        (self.free, self.keys[at], rest.second) = (number, key, after);
+        if after == NONE {
+            self.shared[at / 64] &= !(1 << (at % 64));
+            return (key, at);
+        }
+        (key, CROWDED + at)
     }
 
     /// An event has been taken elsewhere that came before all others: the wheel turns on to its time, never back. Gives its first event.

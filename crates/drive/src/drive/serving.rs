@@ -50,7 +50,11 @@ impl Drive {
         if op != Op::Read || end > u64::from(self.plan.unit_bytes) {
             let has_whole_unit = skip == 0 && end >= u64::from(self.plan.unit_bytes);
             if op == Op::Write && has_whole_unit {
-                return Ok(false);
+                return if !self.buffers {
+                    self.writes_whole(slot, first, end)
+                } else {
+                    Ok(end == u64::from(self.plan.unit_bytes) && self.writes_to_buffer(slot, first)?)
+                };
             }
             return self.starts_in_parts(slot, first, (skip, end));
         }
@@ -59,6 +63,46 @@ impl Drive {
             self.slots[slot as usize].units = 1;
         }
         Ok(started)
+    }
+
+    /// Writes whole units, up to such a byte counted from the start of the first one, where there is no write buffer; false if it is to be served
+    /// as any other request.
+    #[inline(never)]
+    fn writes_whole(&mut self, slot: u32, first: u32, end: u64) -> Result<bool, Fault> {
+        let Some(shift) = self.unit_shift.filter(|shift| end & ((1 << shift) - 1) == 0) else { return Ok(false) };
+        let straight = self.kernel.is_straight_in_moves();
+        if !straight && !self.kernel.is_straight_by_stage_in_pages() {
+            return Ok(false);
+        }
+        let units = (end >> shift) as u32;
+        let state = &mut self.slots[slot as usize];
+        (state.units, state.next_unit) = (units, first + units);
+        // A placement that is told of requests sees each unit.
+        if straight {
+            self.kernel.write_straight(self.now, slot, first..first + units);
+        } else {
+            self.kernel.write_by_stage_in_pages(self.now, slot, first..first + units);
+        }
+        self.kernel.pump(&mut self.queue)?;
+        Ok(true)
+    }
+
+    /// Writes a whole unit into the write buffer, if that has room and nothing waits for it; false if it is to be served as any other
+    /// request, and nothing has happened yet.
+    #[inline(never)]
+    fn writes_to_buffer(&mut self, slot: u32, unit: u32) -> Result<bool, Fault> {
+        let straight = self.kernel.is_straight_in_moves() && !self.slots[slot as usize].request.fua;
+        if !straight || !self.blocked.is_empty() || !self.kernel.buffer().has_room() {
+            return Ok(false);
+        }
+        self.kernel.expect_overwrite(unit);
+        if !self.kernel.write_buffered_straight(self.now, unit) {
+            return Ok(false);
+        }
+        self.slots[slot as usize].next_unit = unit + 1;
+        self.complete(slot);
+        self.kernel.pump(&mut self.queue)?;
+        Ok(true)
     }
 
     /// The same for all but a read of one unit: for bytes from `skip` to `end`, counted from the start of the first unit.

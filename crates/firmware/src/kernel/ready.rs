@@ -73,6 +73,12 @@ impl Ready {
         self.0[class.index() / WIDTH] &= !bit(class, plane);
     }
 
+    /// No operations of a class wait for these planes any more, as bits.
+    #[inline(always)]
+    pub fn clear_planes(&mut self, class: Class, planes: u32) {
+        self.0[class.index() / WIDTH] &= !(u64::from(planes) << (class.index() % WIDTH * PLANES));
+    }
+
     /// What waits for a task.
     pub fn of(self, task: Task) -> Self {
         let mut left = Self::NOTHING;

@@ -390,29 +390,31 @@ impl Kernel {
             return false;
         }
         let mut at = units.start as usize % planes.len();
+        let mut number = *sequence;
         for unit in units {
             let plane = planes[at];
             debug_assert_eq!(placement.at(unit), Constraint::Plane(plane), "it says the same page by page");
             at = if at + 1 == planes.len() { 0 } else { at + 1 };
-            *sequence += 1;
+            number += 1;
             let slot = slab.insert(FlashOp {
                 class: Class::HOST_WRITE,
                 unit,
                 owner: request,
                 stamp: shadow.as_mut().map_or(0, |shadow| shadow.version()),
-                sequence: *sequence,
+                sequence: number,
                 ready: *now,
                 ..FlashOp::default()
             });
             queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].push(slab, slot);
-            let number = planes_per_die.quotient(plane);
-            let die = &mut dies[number as usize];
-            die.waiting.set(Class::HOST_WRITE, plane - number * planes_per_die.get());
+            let to = planes_per_die.quotient(plane);
+            let die = &mut dies[to as usize];
+            die.waiting.set(Class::HOST_WRITE, plane - to * planes_per_die.get());
             if !die.busy && !die.queued {
                 die.queued = true;
-                dirty.push_back(number);
+                dirty.push_back(to);
             }
         }
+        *sequence = number;
         true
     }
 

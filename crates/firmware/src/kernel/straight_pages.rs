@@ -42,8 +42,7 @@ impl Kernel {
             return;
         }
         self.becomes_write(slot, source);
-        self.jobs.read_ended(owner);
-        let job = self.jobs.get(owner);
+        let job = self.jobs.read_ended(owner);
         let (plane, rests) = (job.domain, job.cursor < job.end && job.on_the_way >= job.window);
         self.wait_in_plane(die, plane, GC_WRITE, slot);
         if !rests {
@@ -127,11 +126,10 @@ impl Kernel {
             self.slab.remove(slot);
             return None;
         };
-        let job = self.jobs.get_mut(owner);
+        let job = self.jobs.read_queued(owner);
         (job.cursor, job.unread) = (place + 1, job.unread - 1);
         let (plane, rests) = (job.domain, place + 1 < job.end && job.on_the_way >= job.window);
         debug_assert_eq!(plane, self.blocks.plane_of(job.block), "each plane is a domain");
-        self.jobs.read_queued(owner);
         self.map.expect(self.map.unit_at(place));
         self.map.expect_after(place);
         self.sequence += 1;
@@ -266,11 +264,11 @@ impl Kernel {
     #[inline(always)]
     fn take_oldest(&mut self, die: u32, plane: u32, class: Class) -> u32 {
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
-        let slot = fifo.pop(&self.slab).expect("it waits there");
+        let slot = fifo.head;
+        fifo.cut(&mut self.slab, slot, 1);
         if fifo.head == NONE {
             self.dies[die as usize].waiting.clear(class, plane - die * self.planes_per_die.get());
         }
-        self.slab.get_mut(slot).next = NONE;
         slot
     }
 

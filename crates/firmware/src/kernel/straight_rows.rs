@@ -8,7 +8,7 @@
 use super::direct::bits;
 use super::{Fault, Kernel};
 use crate::map::Place;
-use crate::ops::{FlashOp, Role, NONE};
+use crate::ops::{Role, NONE};
 use crate::space::{BoundPage, Stream};
 use crate::task::{Class, CLASSES};
 use wordline_base::EventQueue;
@@ -18,6 +18,7 @@ use wordline_flash::{Kind, PageAddress};
 #[derive(Clone, Copy)]
 struct AtHand {
     slot: u32,
+    unit: u32,
     block: u32,
     page: u32,
 }
@@ -60,14 +61,16 @@ impl Kernel {
         Ok(true)
     }
 
-    /// Of planes of a die where writes of the host wait, the one with the oldest.
+    /// Of planes of a die where writes of the host wait, of which there are some, the one with the oldest.
     #[inline(always)]
     fn oldest_write(&self, die: u32, planes: u32) -> u32 {
         let first = (die * self.planes_per_die.get()) as usize * CLASSES + Class::HOST_WRITE.index();
         let queues = &self.queues[first..];
-        let (mut oldest, mut found) = (u64::MAX, 0);
-        for at in bits(planes) {
-            let number = queues[at as usize * CLASSES].number();
+        let number = |at: u32| queues[at as usize * CLASSES].number();
+        let mut found = planes.trailing_zeros();
+        let mut oldest = number(found);
+        for at in bits(planes & (planes - 1)) {
+            let number = number(at);
             if number < oldest {
                 (oldest, found) = (number, at);
             }
@@ -99,21 +102,20 @@ impl Kernel {
         debug_assert!(self.space.is_plain(), "each stream has open blocks of its own");
         let first = die * self.planes_per_die.get();
         let Some(lead) = self.write_at_hand::<LONE>(first + at) else { return Ok(false) };
-        self.bind_at_hand::<LONE>(die, (first + at, at), lead);
-        if others == 0 {
-            return Ok(true);
-        }
-        let keeps_to_request = self.pack.within_request();
+        // Where nothing is left to wait is told once, at the end.
+        let mut emptied = self.bind_at_hand::<LONE>(die, (first + at, at), lead);
+        let keeps_to_request = others != 0 && self.pack.within_request();
         for at in bits(others) {
             let to = first + at;
             if let Some(other) = self.write_at_hand::<LONE>(to) {
                 if other.page == lead.page && (!keeps_to_request || self.are_of_one_request(lead.slot, other.slot)) {
-                    self.bind_at_hand::<LONE>(die, (to, at), other);
+                    emptied |= self.bind_at_hand::<LONE>(die, (to, at), other);
                 }
             } else if self.write_joins(to, Class::HOST_WRITE, lead.page, lead.slot) {
                 self.bind_page_straight(die, to, Class::HOST_WRITE)?;
             }
         }
+        self.dies[die as usize].waiting.clear_planes(Class::HOST_WRITE, emptied);
         Ok(true)
     }
 
@@ -126,32 +128,27 @@ impl Kernel {
     #[inline(always)]
     fn write_at_hand<const LONE: bool>(&self, plane: u32) -> Option<AtHand> {
         let slot = self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].head;
-        if slot == NONE {
-            return None;
-        }
-        let op = self.slab.get(slot);
+        let op = self.slab.find(slot)?;
         let most = if LONE { 1 } else { self.plan.units_per_program };
         let plain = u32::from(op.units) == most && op.role != Role::Merge && (most > 1 || !op.buffered);
         if !plain {
             return None;
         }
         let (block, page) = self.space.open_page(&self.blocks, plane, Stream::Host)?;
-        Some(AtHand { slot, block, page })
+        Some(AtHand { slot, unit: op.unit, block, page })
     }
 
-    /// Fills the next page of the open block with it.
+    /// Fills the next page of the open block with it; tells as a bit whether no other waits for the plane.
     #[inline(always)]
-    fn bind_at_hand<const LONE: bool>(&mut self, die: u32, (plane, at): (u32, u32), at_hand: AtHand) {
-        let AtHand { slot, block, page } = at_hand;
+    fn bind_at_hand<const LONE: bool>(&mut self, die: u32, (plane, at): (u32, u32), at_hand: AtHand) -> u32 {
+        let AtHand { slot, unit, block, page } = at_hand;
         let (class, most) = (Class::HOST_WRITE, if LONE { 1 } else { self.plan.units_per_program });
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         fifo.cut(&mut self.slab, slot, most);
-        if fifo.head == NONE {
-            self.dies[die as usize].waiting.clear(class, at);
-        }
+        let emptied = u32::from(fifo.head == NONE) << at;
         let place = block * self.plan.units_per_block + page * most;
         let closed = if LONE || most == 1 {
-            self.place_lone_unit(slot, place, block, plane)
+            self.place_lone_unit((slot, unit), place, block, plane)
         } else {
             let closed = self.space.fill_open_page(&mut self.blocks, plane, Stream::Host, block);
             self.place_stretch(slot, place, block, plane);
@@ -167,15 +164,15 @@ impl Kernel {
         if closed {
             self.settle_page(plane, BoundPage { block, page, opened: false, closed, slc: false }, class);
         }
+        emptied
     }
 
     /// Gives a unit of the host, which fills a page, its place in the open block of a plane; true if the page was the last of its block.
     #[inline(always)]
-    fn place_lone_unit(&mut self, slot: u32, place: Place, block: u32, plane: u32) -> bool {
-        let FlashOp { unit, stamp, .. } = *self.slab.get(slot);
+    fn place_lone_unit(&mut self, (slot, unit): (u32, u32), place: Place, block: u32, plane: u32) -> bool {
         let old = self.map.bind(unit, place);
         if let Some(shadow) = &mut self.shadow {
-            shadow.write(unit, place, stamp);
+            shadow.write(unit, place, self.slab.get(slot).stamp);
         }
         let old = old.map(|old| {
             self.map.invalidate(old);
