@@ -5,6 +5,7 @@
 //! but the time a run takes.
 
 use super::Kernel;
+use crate::map::Place;
 
 /// Units of a request that are asked for, at most.
 const MOST: u32 = 64;
@@ -48,6 +49,14 @@ impl Kernel {
         }
     }
 
+    /// The same a little later, when what was asked for then is at hand.
+    #[inline]
+    pub(super) fn expect_moved_soon(&self, unit: u32) {
+        if let Some(table) = &self.table {
+            table.expect_soon(unit, &self.mapping);
+        }
+    }
+
     /// Tells that the units from the first to the last will soon be read or overwritten, when their map entries are at hand.
     #[inline(always)]
     pub fn expect_access(&self, first: u32, last: u32, overwrites: bool) {
@@ -66,11 +75,19 @@ impl Kernel {
         }
     }
 
-    fn expect_accesses(&self, first: u32, most: u32, overwrites: bool) {
-        if overwrites {
-            (first..=most).for_each(|unit| self.expect_overwrite(unit));
-        } else {
-            (first..=most).for_each(|unit| self.expect_read(unit));
+    fn expect_accesses(&self, first: u32, last: u32, overwrites: bool) {
+        // What lies behind the unit before it is read with it, mostly.
+        let mut behind = None;
+        for unit in first..last + 1 {
+            if overwrites {
+                self.expect_overwrite(unit);
+                continue;
+            }
+            let place = self.map.place(unit);
+            if let Some(place) = place.filter(|_| place != behind) {
+                self.expect_read_at(place);
+            }
+            behind = place.map(|place| place + 1);
         }
     }
 
@@ -78,15 +95,16 @@ impl Kernel {
     #[inline]
     fn expect_read(&self, unit: u32) {
         if let Some(place) = self.map.place(unit) {
-            let block = self.units_per_block.quotient(place);
-            let plane = self.blocks_per_plane.quotient(block);
-            let die = self.planes_per_die.quotient(plane);
-            self.flash.expect(
-                die,
-                plane - die * self.planes_per_die.get(),
-                block - plane * self.blocks_per_plane.get(),
-            );
+            self.expect_read_at(place);
         }
+    }
+
+    #[inline(always)]
+    fn expect_read_at(&self, place: Place) {
+        let block = self.units_per_block.quotient(place);
+        let plane = self.blocks_per_plane.quotient(block);
+        let die = self.planes_per_die.quotient(plane);
+        self.flash.expect(die, plane - die * self.planes_per_die.get(), block - plane * self.blocks_per_plane.get());
     }
 
     /// Tells that a unit will soon be overwritten, when its map entry is at hand.

@@ -184,6 +184,7 @@ impl Kernel {
                 sequence: self.sequence,
                 ..FlashOp::default()
             });
+            self.expect_moved_soon(unit);
             stage.queue_mut(at).fifo.push(&mut self.slab, slot);
             (found, together, from) = (found + 1, together + 1, place + 1);
         }
