@@ -360,7 +360,7 @@ impl Drive {
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
-        let event = self.queue.next_time().map(|next| next.min(self.kernel.alarm()));
+        let event = self.event_or_alarm();
         if self.expects_more {
             return self.event_or_rest(event);
         }

@@ -1,5 +1,5 @@
 //! What follows from the coming and leaving of requests, and times outside the event queue at which the firmware is woken: for its
-//! control of shares while operations are under way, and when the host has rested for a while. The latter only if more requests are to come: a drive comes to rest after the last one without it.
+//! control of shares while operations are under way, when a bus is free for which one waits, and when the host has rested for a while. The latter only if more requests are to come: a drive comes to rest after the last one without it.
 
 use super::Drive;
 use wordline_base::time::END_OF_TIME;
@@ -77,6 +77,15 @@ impl Drive {
         }
     }
 
+    /// The time of the next event in the queue, or of the firmware's alarm if it comes first: that of a bus also when the queue is empty.
+    #[inline]
+    pub(super) fn event_or_alarm(&self) -> Option<Time> {
+        match self.queue.next_time() {
+            Some(next) => Some(next.min(self.kernel.alarm())),
+            None => Some(self.kernel.lone_alarm()).filter(|&alarm| alarm < END_OF_TIME),
+        }
+    }
+
     /// The time of the next event (none if nothing is in flight), or the end of the host's rest, whichever comes first.
     #[cold]
     pub(super) fn event_or_rest(&self, event: Option<Time>) -> Option<Time> {
@@ -103,10 +112,11 @@ impl Drive {
         if self.expects_more && self.end_rest(until)? {
             return Ok(true);
         }
-        let time = self.kernel.alarm();
-        if time > until || self.queue.next_time().is_none_or(|next| next <= time) {
+        // An alarm comes after the events of its instant.
+        let Some(time) = self.event_or_alarm().filter(|&time| time <= until && self.queue.next_time() != Some(time))
+        else {
             return Ok(false);
-        }
+        };
         if time >= self.look_due {
             self.look(time);
         }
@@ -119,8 +129,8 @@ impl Drive {
     /// Asks the tasks that wait for the host to rest, if it has before the next event and not after `until`; true if it has.
     #[cold]
     fn end_rest(&mut self, until: Time) -> Result<bool, Fault> {
-        let (due, next) = (self.kernel.rest_alarm(), self.queue.next_time());
-        if due == END_OF_TIME || due > until || next.is_some_and(|next| next.min(self.kernel.alarm()) <= due) {
+        let due = self.kernel.rest_alarm();
+        if due == END_OF_TIME || due > until || self.event_or_alarm().is_some_and(|next| next <= due) {
             return Ok(false);
         }
         if due >= self.look_due {

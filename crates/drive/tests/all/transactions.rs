@@ -118,6 +118,40 @@ fn a_transaction_waits_for_its_bus_and_holds_up_another_channel() {
     assert!(waited.abs_diff(bus) < 15 * US, "{waited}");
 }
 
+/// Pages of four units: what GC has read waits for company, so that the end of a read, which leaves the bus, may be the last event of
+/// all.
+#[test]
+fn a_bus_that_gc_leaves_last_holds_nothing_up() {
+    for_seeds("transactions", "a_bus_that_gc_leaves_last_holds_nothing_up", 3, |seed| {
+        let text = format!(
+            r#"
+            geometry = {{ channels = 2, packages_per_channel = 2, dies_per_package = 2, planes_per_die = 2,
+                blocks_per_plane = 40, pages_per_block = 8, page_kib = 16 }}
+            nand = {{ {FAST}, read_us = 50.0, program_us = 200.0, erase_us = 1000.0 }}
+            capacity = {{ raw_over_logical = 1.6 }}
+            mapping = {{ unit_kib = 4 }}
+            placement = {{ policy = "static", order = "PDWC" }}
+            collect = {{ policy = "on-demand", scope = "plane" }}
+            arbiter = {{ policy = "priority", order = ["host-read", "gc-erase", "gc-write", "gc-read", "host-write"] }}
+            buffer = {{ policy = "none" }}
+            queue = {{ depth = 64 }}
+            dispatch = {{ policy = "in-order", wait_for_bus = true }}
+            "#
+        );
+        let mut drive = drive(&text, seed);
+        let pages = drive.logical_bytes() / 16384;
+        watched_loop(&mut drive, 4, pages, |nth| request(Op::Write, nth * 16384, 16384), |_| {});
+        let mut random = Stream::new(seed, "transactions", 1);
+        let mut next = |_| {
+            let op = [Op::Read, Op::Write][random.below(2) as usize];
+            request(op, random.below(pages) * 16384, 16384)
+        };
+        watched_loop(&mut drive, 32, 5 * pages, &mut next, |_| {});
+        drive.drain().expect("the drive comes to rest");
+        drive.kernel().audit().expect("the books balance");
+    });
+}
+
 #[test]
 fn nothing_is_lost_while_garbage_is_collected() {
     for_seeds("transactions", "nothing_is_lost_while_garbage_is_collected", 4, |seed| {

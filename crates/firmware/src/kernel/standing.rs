@@ -73,6 +73,16 @@ impl Kernel {
         self.transactions.as_ref().map_or(self.control_due, |waiting| waiting.bus_due.min(self.control_due))
     }
 
+    /// The same while no event is pending: then only a bus is waited for. Shares are not controlled while nothing happens.
+    #[inline]
+    #[must_use]
+    pub fn lone_alarm(&self) -> Time {
+        match &self.transactions {
+            Some(waiting) if self.slab.live() > 0 => waiting.bus_due,
+            _ => END_OF_TIME,
+        }
+    }
+
     /// It is the time of the alarm.
     ///
     /// # Errors
