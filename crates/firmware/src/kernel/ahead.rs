@@ -52,7 +52,8 @@ impl Kernel {
     /// The same a little later, when what was asked for then is at hand.
     #[inline]
     pub(super) fn expect_moved_soon(&self, unit: u32) {
-        if let Some(table) = &self.table {
+        // Map units move, too, and have no entries.
+        if let Some(table) = self.table.as_ref().filter(|table| table.has_entry(unit)) {
             table.expect_soon(unit, &self.mapping);
         }
     }

@@ -47,9 +47,7 @@ impl Found {
 /// The task that the policy chooses of host and GC, by the numbers of their oldest operations.
 #[inline(always)]
 fn rival(policy: &mut DispatchPolicy, stage: &Stage, host: u64, gc: u64) -> Option<Task> {
-    let mut numbers = [0; TASKS];
-    (numbers[Task::HOST.index()], numbers[Task::GC.index()]) = (host, gc);
-    policy.next_of(Tasks::BASIC, &numbers, &stage.outstanding)
+    policy.of_two([Task::HOST, Task::GC], [host, gc], &stage.outstanding)
 }
 
 impl Kernel {

@@ -93,6 +93,12 @@ impl Table {
         self.entries.quotient(unit)
     }
 
+    /// True of units of the host; false of those that the table lies in.
+    #[inline]
+    pub fn has_entry(&self, unit: u32) -> bool {
+        unit < self.first
+    }
+
     /// Asks for what is kept about the map unit with the entry of a unit of the host.
     #[inline]
     pub fn expect(&self, unit: u32, mapping: &MappingPolicy) {
@@ -250,7 +256,7 @@ impl Kernel {
     #[inline]
     pub(super) fn entry_changed(&mut self, unit: u32, class: Class) {
         let Some(table) = &self.table else { return };
-        if unit < table.first {
+        if table.has_entry(unit) {
             let map_unit = table.map_unit(unit);
             if !self.mapping.change_entry(map_unit) {
                 self.bring(map_unit, class.task(), true);

@@ -109,6 +109,11 @@ impl Dispatch for Debit {
         self.chooses(found, view.outstanding).map(|task| oldest[task.index()].1)
     }
 
+    #[inline]
+    fn of_two(&mut self, [first, second]: [Task; 2], _oldest: [u64; 2], outstanding: &ByTask<u32>) -> Option<Task> {
+        Some(self.either(first, second, outstanding))
+    }
+
     fn next_of(&mut self, tasks: Tasks, _numbers: &ByTask<u64>, outstanding: &ByTask<u32>) -> Option<Task> {
         let mut others = tasks;
         let first = others.pop()?;

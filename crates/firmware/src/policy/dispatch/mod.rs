@@ -6,7 +6,7 @@
 
 use crate::policies;
 use crate::policy::Trouble;
-use crate::task::{ByTask, Class, Task, Tasks};
+use crate::task::{ByTask, Class, Task, Tasks, TASKS};
 use crate::ConfigError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -213,6 +213,15 @@ pub trait Dispatch {
     fn next_of(&mut self, tasks: Tasks, numbers: &ByTask<u64>, _outstanding: &ByTask<u32>) -> Option<Task> {
         tasks.iter().min_by_key(|task| numbers[task.index()])
     }
+    /// The same of two tasks, with the numbers of their oldest operations.
+    fn of_two(&mut self, tasks: [Task; 2], oldest: [u64; 2], outstanding: &ByTask<u32>) -> Option<Task> {
+        let (mut both, mut numbers) = (Tasks::default(), [0; TASKS]);
+        for (task, number) in tasks.into_iter().zip(oldest) {
+            both = both.with(task);
+            numbers[task.index()] = number;
+        }
+        self.next_of(both, &numbers, outstanding)
+    }
     /// What [`Self::next`] has to see.
     fn sees(&self) -> Sight {
         Sight::Open
@@ -287,6 +296,7 @@ policies! {
         fn next(self: &mut Self, view: &StageView<'_>) -> Option<usize>;
         fn wants(self: &mut Self, only: &Staged, outstanding: &ByTask<u32>, times: &[Time; 3]) -> bool;
         fn next_of(self: &mut Self, tasks: Tasks, numbers: &ByTask<u64>, outstanding: &ByTask<u32>) -> Option<Task>;
+        fn of_two(self: &mut Self, tasks: [Task; 2], oldest: [u64; 2], outstanding: &ByTask<u32>) -> Option<Task>;
         fn sees(self: &Self) -> Sight;
         fn takes_shares(self: &Self) -> bool;
         fn share(self: &mut Self, shares: &ByTask<f64>) -> ();

@@ -125,6 +125,11 @@ impl Cached {
         self.line_of[map_unit as usize].checked_sub(1)
     }
 
+    /// The same for a hint, which may be of a map unit that there is not.
+    fn hinted(&self, map_unit: u32) -> Option<u32> {
+        self.line_of.get(map_unit as usize)?.checked_sub(1)
+    }
+
     fn line_mut(&mut self, at: u32) -> &mut Line {
         &mut self.lines[at as usize]
     }
@@ -257,13 +262,13 @@ impl Mapping for Cached {
     }
 
     fn expect_entry_soon(&self, map_unit: u32) {
-        if let Some(at) = self.line(map_unit) {
+        if let Some(at) = self.hinted(map_unit) {
             prefetch(&self.lines, at as usize);
         }
     }
 
     fn expect_neighbours(&self, map_unit: u32) {
-        if let Some(at) = self.line(map_unit) {
+        if let Some(at) = self.hinted(map_unit) {
             let Line { newer, older, .. } = self.lines[at as usize];
             prefetch(&self.lines, newer as usize);
             prefetch(&self.lines, older as usize);
@@ -322,6 +327,16 @@ mod tests {
         let geometry = Geometry::new(&GeometryConfig::default()).unwrap();
         let build = Build { geometry: &geometry, units_per_program: 1, plane_local: false, domains: 1, blocks_together: 1, tasks: Tasks::BASIC, seed: 1 };
         Cached::new(&Options { unit_kib: Some(4), cache_kib }, &build)
+    }
+
+    #[test]
+    fn a_hint_about_a_map_unit_that_there_is_not_does_nothing() {
+        let cache = cache(12).unwrap();
+        for map_unit in [cache.line_of.len() as u32, u32::MAX] {
+            cache.expect_entry(map_unit);
+            cache.expect_entry_soon(map_unit);
+            cache.expect_neighbours(map_unit);
+        }
     }
 
     #[test]
