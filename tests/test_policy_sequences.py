@@ -10,7 +10,7 @@ import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed
 from test_policy_families import settings, told_at_end
-from test_policy_merges import WHERE
+from test_policy_merges import WHERE, result_of
 from wordline.policy import LogBlocks, Mapping, SequenceView
 
 SCHEMES = ROOT / "docs" / "examples" / "logblocks.py"
@@ -44,14 +44,6 @@ def starting(starts: Callable[[SequenceView], object] | None, rule: LogBlocks | 
     methods = {} if starts is None else {"starts_sequence": lambda _, view: starts(view)}
     scheme = rule or LogBlocks(log_blocks=40, sequential=True, one_by_one=True)
     return type("Odd", (Mapping,), {"name": "odd", "scheme": lambda _: scheme, **methods})
-
-
-def result_of(
-    call: Callable[..., dict[str, Any]], drive: Path, load: Path, policy: type[Mapping], where: str
-) -> dict[str, Any]:
-    """A run or a replay with a mapping."""
-    sets = {**WHERE[where], "mapping.policy": "odd", "verify.shadow": True, "capacity.raw_over_logical": 1.4}
-    return call(drive, load, sets, policies=[policy])
 
 
 @pytest.mark.parametrize("where", WHERE)
