@@ -1,6 +1,7 @@
 //! The way of a request from the drive to the firmware: it is queued, taken up as the dispatch policy admits, and split into mapping units.
 
 use super::Drive;
+use std::ops::Range;
 use wordline_base::{Op, Request};
 use wordline_firmware::Fault;
 
@@ -70,21 +71,28 @@ impl Drive {
     #[inline(never)]
     fn writes_whole(&mut self, slot: u32, first: u32, end: u64) -> Result<bool, Fault> {
         let Some(shift) = self.unit_shift.filter(|shift| end & ((1 << shift) - 1) == 0) else { return Ok(false) };
-        let straight = self.kernel.is_straight_in_moves();
-        if !straight && !self.kernel.is_straight_by_stage_in_pages() {
+        let units = (end >> shift) as u32;
+        if !self.write_units(slot, first..first + units) {
             return Ok(false);
         }
-        let units = (end >> shift) as u32;
         let state = &mut self.slots[slot as usize];
         (state.units, state.next_unit) = (units, first + units);
-        // A placement that is told of requests sees each unit.
-        if straight {
-            self.kernel.write_straight(self.now, slot, first..first + units);
-        } else {
-            self.kernel.write_by_stage_in_pages(self.now, slot, first..first + units);
-        }
         self.kernel.pump(&mut self.queue)?;
         Ok(true)
+    }
+
+    /// Writes whole units of a request together, where there is no write buffer; false if they have to be written one by one, and nothing has
+    /// happened yet. Nothing ends before the firmware goes on.
+    #[inline(always)]
+    fn write_units(&mut self, slot: u32, units: Range<u32>) -> bool {
+        if self.kernel.is_straight_in_moves() {
+            self.kernel.write_straight(self.now, slot, units);
+        } else if self.kernel.is_straight_by_stage_in_pages() {
+            self.kernel.write_by_stage_in_pages(self.now, slot, units);
+        } else {
+            return false;
+        }
+        true
     }
 
     /// Writes a whole unit into the write buffer, if that has room and nothing waits for it; false if it is to be served as any other
@@ -212,14 +220,8 @@ impl Drive {
             if self.keeps {
                 return self.write_or_keep(slot);
             }
-        } else if wholes.contains(&unit) {
-            if straight {
-                self.kernel.write_straight(self.now, slot, unit..wholes.end);
-                unit = wholes.end;
-            } else if self.kernel.is_straight_by_stage_in_pages() {
-                self.kernel.write_by_stage_in_pages(self.now, slot, unit..wholes.end);
-                unit = wholes.end;
-            }
+        } else if wholes.contains(&unit) && self.write_units(slot, unit..wholes.end) {
+            unit = wholes.end;
         }
         while unit < units_end && self.kernel.buffer().has_room() {
             self.kernel.expect_overwrite(unit);
