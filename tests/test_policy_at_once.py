@@ -10,7 +10,7 @@ import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed
 from test_policy_families import partial, settings, told_at_end
-from wordline.policy import AtOnce, Dispatch, WaitingRequest, WaitingTransaction
+from wordline.policy import AtOnce, Dispatch, WaitingOperation, WaitingRequest, WaitingTransaction
 
 QUEUES = ROOT / "docs" / "examples" / "queues.py"
 
@@ -48,6 +48,115 @@ def test_transactions_chosen_in_order_are_those_of_in_order(
     assert other["outcome"] == own["outcome"]
     assert other["latency_us"] == own["latency_us"]
     assert other["transactions"] == own["transactions"]
+
+
+@pytest.mark.parametrize(
+    ("sets", "window"),
+    [*((sets, 8) for sets in DRIVES), ("pack.policy=none", 1), ("pack.policy=planes pack.window=2", 2)],
+)
+@pytest.mark.parametrize(
+    "options",
+    ["", "dispatch.unit=die", "placement.policy=in-turn capacity.raw_over_logical=1.5 dispatch.wait_for_bus=false"],
+)
+def test_operations_chosen_by_age_are_those_of_in_order(
+    result: Callable[..., dict[str, Any]], sets: str, window: int, options: str
+) -> None:
+    own = result(sets, options, "dispatch.policy=in-order")
+    other = result(sets, options, f"dispatch.policy=python-operations dispatch.window={window}")
+    assert other["outcome"] == own["outcome"]
+    assert other["latency_us"] == own["latency_us"]
+    assert other["transactions"] == own["transactions"]
+
+
+def test_operations_of_one_request_are_those_that_join(result: Callable[..., dict[str, Any]]) -> None:
+    planes = "pack.policy=planes mapping.unit_kib=4"
+    own = result(f"{planes} pack.across_requests=false", "dispatch.policy=in-order")
+    keeps = "dispatch.policy=python-operations dispatch.across_requests=false"
+    assert result(f"{planes} pack.across_requests=false", keeps)["outcome"] == own["outcome"]
+    # By the packer, what lies in other dies may be of any request; and it packs what was committed of several.
+    assert result(planes, keeps)["transactions"] != result(planes, "dispatch.policy=in-order")["transactions"]
+
+
+def test_what_leads_and_joins_decides_the_order(result: Callable[..., dict[str, Any]]) -> None:
+    own = result("dispatch.policy=in-order mapping.unit_kib=4")
+    reads = result("dispatch.policy=python-operations dispatch.lead=reads-first mapping.unit_kib=4 dispatch.window=1")
+    assert reads["latency_us"]["read"]["mean"] < 0.8 * own["latency_us"]["read"]["mean"]
+
+
+ONE_DIE = {
+    "geometry.channels": 1,
+    "geometry.dies_per_package": 1,
+    "placement.policy": "static",
+    "collect.scope": "plane",
+    "pack.policy": "planes",
+    "dispatch.policy": "odd",
+}
+"""A die of two planes: consecutive pages lie side by side."""
+
+
+def reading(*pages: int, count: int = 1) -> package.Workload:
+    """Reads of so many pages from each of these on, all at one time."""
+    offsets = [page * 16_384 for page in pages]
+    columns = {"time_us": [0] * len(pages), "op": ["R"] * len(pages), "offset_bytes": offsets}
+    return package.Workload.table({**columns, "size_bytes": [count * 16_384] * len(pages)})
+
+
+def test_the_youngest_leads_if_it_is_chosen(drive: Path, tmp_path: Path) -> None:
+    led: list[tuple[int, int]] = []
+
+    def leads(_: Dispatch, place: int, waiting: list[WaitingOperation]) -> int:
+        assert place == 0
+        assert [one.before for one in waiting] == list(range(len(waiting)))
+        led.append((len(waiting), waiting[-1].page or 0))
+        return len(waiting) - 1
+
+    # All in the first plane.
+    pages = [0, 2, 4, 6, 8]
+    package.run(drive, reading(*pages), ONE_DIE, policies=[choosing(AtOnce("die"), leads=leads)])
+    assert led == [(4, 4), (3, 3), (2, 2)], "the first found the die free, and the last was alone"
+
+
+@pytest.mark.parametrize(
+    ("joins", "single", "planes"),
+    [(lambda *_: None, 6, 0), (lambda *_: 0, 0, 3), (lambda _, chosen, waiting: None if chosen[0].page else 0, 4, 1)],
+)
+def test_transactions_have_what_joins(drive: Path, joins: Callable[..., object], single: int, planes: int) -> None:
+    result = package.run(drive, reading(0, count=6), ONE_DIE, policies=[choosing(AtOnce("die"), joins=joins)])
+    assert result["transactions"]["read"]["count"] == {
+        "single": single,
+        "planes": planes,
+        "dies": 0,
+        "dies_and_planes": 0,
+    }
+    assert result["flash"]["reads"] == 6
+
+
+def test_only_what_can_join_is_shown(drive: Path, tmp_path: Path) -> None:
+    load = tmp_path / "mixed.toml"
+    load.write_text(MIXED)
+    asked = [0, 0]
+
+    def leads(policy: Dispatch, place: int, waiting: list[WaitingOperation]) -> int:
+        asked[0] += 1
+        assert len(waiting) > 1
+        assert {one.plane // policy.drive.planes_per_die // policy.drive.dies_per_package for one in waiting} == {place}
+        return policy.random.randrange(len(waiting))
+
+    def joins(policy: Dispatch, chosen: list[WaitingOperation], waiting: list[WaitingOperation]) -> int | None:
+        asked[1] += 1
+        assert {one.writes for one in (*chosen, *waiting)} == {chosen[0].writes}
+        assert not {one.plane for one in chosen} & {one.plane for one in waiting}
+        for one in waiting:
+            beside = {other.page for other in chosen if other.plane // 2 == one.plane // 2}
+            assert beside <= {one.page}
+        return policy.random.choice([None, *range(len(waiting))])
+
+    policy = choosing(AtOnce("package"), leads=leads, joins=joins)
+    sets = {"placement.policy": "static", "collect.scope": "plane", "capacity.raw_over_logical": 1.6}
+    sets |= {"verify.shadow": True, "dispatch.policy": "odd", "mapping.unit_kib": 4, "pack.policy": "planes"}
+    first = package.run(drive, load, sets, policies=[policy])
+    assert min(asked) > 500
+    assert package.run(drive, load, sets, policies=[policy])["outcome"] == first["outcome"]
 
 
 @pytest.mark.parametrize("sets", DRIVES)
@@ -159,6 +268,22 @@ def choosing(how: AtOnce, **methods: object) -> type[Dispatch]:
             choosing(AtOnce("die"), next_transaction=lambda *_: None),
             "it chose none of the 8 transactions that could go",
         ),
+        (
+            choosing(AtOnce("die"), leads=lambda *_: None),
+            "it answered None (NoneType); expected the index of an operation in the list",
+        ),
+        (
+            choosing(AtOnce("die"), leads=lambda *_: 70),
+            ", which does not exist: operations 0 to 1 wait",
+        ),
+        (
+            choosing(AtOnce("package"), joins=lambda *_: False),
+            "it answered False (bool); expected the index of an operation in the list, or None",
+        ),
+        (
+            choosing(AtOnce("package"), joins=lambda *_: 70),
+            "it chose operation 70 to join a transaction, which does not exist: operations 0 to 0 can join",
+        ),
     ],
 )
 def test_a_bad_choice_ends_the_run(drive: Path, partial: Path, policy: type[Dispatch], why: str) -> None:
@@ -178,3 +303,6 @@ def test_choices_that_are_never_asked_for_are_refused(drive: Path) -> None:
     assert never in refused(choosing(AtOnce(requests="first-come"), next_request=lambda *_: 0))
     never = "its method 'next_transaction' is never called without AtOnce(transactions=...)"
     assert never in refused(choosing(chosen, next_request=lambda *_: 0, next_transaction=lambda *_: 0))
+    for method in ("leads", "joins"):
+        never = f"its method {method!r} is never called without AtOnce(transactions=...)"
+        assert never in refused(choosing(AtOnce(), **{method: lambda *_: 0}))

@@ -2,7 +2,15 @@
 
 from typing import Annotated, Literal
 
-from wordline.policy import AtOnce, DeviceQueue, Dispatch, StageView, WaitingRequest, WaitingTransaction
+from wordline.policy import (
+    AtOnce,
+    DeviceQueue,
+    Dispatch,
+    StageView,
+    WaitingOperation,
+    WaitingRequest,
+    WaitingTransaction,
+)
 
 
 class Vaq(Dispatch):
@@ -107,6 +115,27 @@ class ChosenTransaction(InOrder):
         if self.in_order:
             return 0 if waiting[0].can_go else None
         return next(at for at, one in enumerate(waiting) if one.can_go)
+
+
+class ChosenOperations(InOrder):
+    """Transactions in order, of which what leads and what joins is chosen operation by operation."""
+
+    name = "python-operations"
+    lead: Annotated[Literal["oldest", "reads-first"], "What leads: the oldest, or the oldest read."] = "oldest"
+    window: Annotated[int, "Oldest reads of each plane among which those are that join, at least 1."] = 8
+    across_requests: Annotated[bool, "Operations of other requests join."] = True
+
+    def leads(self, place: int, waiting: list[WaitingOperation]) -> int:
+        """Those of ``waiting`` are in the order of coming; with ``"oldest"`` as ``in-order``."""
+        return 0 if self.lead == "oldest" else min(range(len(waiting)), key=lambda at: waiting[at].writes)
+
+    def joins(self, chosen: list[WaitingOperation], waiting: list[WaitingOperation]) -> int | None:
+        """The oldest one, if nothing of its kind is passed that writes in its plane."""
+        for at, one in enumerate(waiting):
+            is_near = one.before < (1 if one.writes else self.window)
+            if is_near and (self.across_requests or one.request == chosen[0].request):
+                return at
+        return None
 
 
 class ChosenRequest(Dispatch):

@@ -12,7 +12,8 @@ pub use wordline_firmware::policy::dispatch::guest::{AtOnce, GuestDispatch};
 pub use wordline_firmware::policy::dispatch::in_order::{Commits, Unit};
 pub use wordline_firmware::policy::dispatch::one_request::Order;
 pub use wordline_firmware::policy::dispatch::{
-    Addressed, Conflict, Limits, StageView, Staged, TagRules, WaitingRequest, WaitingTransaction,
+    Addressed, Choices, Conflict, Limits, StageView, Staged, TagRules, WaitingOperation, WaitingRequest,
+    WaitingTransaction,
 };
 pub use wordline_firmware::policy::free_block::guest::GuestFreeBlock;
 pub use wordline_firmware::policy::free_block::{FreeEntry, FreeView};

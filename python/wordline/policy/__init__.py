@@ -44,6 +44,7 @@ from wordline.policy.commands import (
     StageView,
     Suspend,
     Transfer,
+    WaitingOperation,
     WaitingRequest,
     WaitingTransaction,
 )
@@ -131,6 +132,7 @@ __all__ = [
     "UpkeepView",
     "Victim",
     "VictimView",
+    "WaitingOperation",
     "WaitingRequest",
     "WaitingTransaction",
     "Wear",

@@ -145,7 +145,8 @@ class WaitingTransaction(NamedTuple):
     bus_us: float
     """How long the bus of its channel is still in use, in microseconds; 0 if transactions do not wait for it."""
     writes: bool
-    """True if the oldest operation that waits there, which leads the next transaction, is a write."""
+    """True if the oldest operation that waits there, which leads the next transaction unless the policy chooses, is a
+    write."""
     operations: int
     """How many operations wait there."""
     sequence: int
@@ -157,6 +158,26 @@ class WaitingTransaction(NamedTuple):
     def can_go(self) -> bool:
         """True if its next transaction can go now."""
         return self.free and self.bus_us == 0
+
+
+class WaitingOperation(NamedTuple):
+    """An operation of the host that waits for its transaction."""
+
+    writes: bool
+    """True for a program, False for a read."""
+    plane: int
+    """Its plane."""
+    page: int | None
+    """The page of a block that it reads. Of a program, the page that the next one of its plane gets; None if there is
+    no room now."""
+    request: int | None
+    """A number of its request, used again when it has ended; None for reads of the mapping table."""
+    before: int
+    """How many operations of its kind wait for its plane and came before it."""
+    sequence: int
+    """Its number in the order in which operations became ready."""
+    waited_us: float
+    """How long it has waited, in microseconds."""
 
 
 class Dispatch(Policy):
@@ -227,14 +248,43 @@ class Dispatch(Policy):
         overridden: then they go in the order of coming. It needs ``AtOnce(transactions=...)``.
 
         Called whenever an operation comes, a transaction ends, or a bus becomes free for one, if any can go; again and
-        again until it answers None or none can go. The oldest operation of the place leads, and those that fit join it.
-        Whatever is chosen, a write waits until older writes of the same logical page have their places; a read may pass
-        them, as with ``in-order``. An index beyond the list, or of one that cannot go, ends the run. If None leaves the
-        drive with nothing to do while operations wait, the run ends as well.
+        again until it answers None or none can go. What leads there, and what joins, is the rule of ``in-order``, or
+        that of :meth:`leads` and :meth:`joins`. Whatever is chosen, a write waits until older writes of the same
+        logical page have their places; a read may pass them, as with ``in-order``. An index beyond the list, or of one
+        that cannot go, ends the run. If None leaves the drive with nothing to do while operations wait, the run ends as
+        well.
 
         :param waiting: all places for which operations wait, in the order of the oldest operation of each.
         """
         return 0
+
+    def leads(self, place: int, waiting: list[WaitingOperation]) -> int:
+        """The index in ``waiting`` of the operation that leads the next transaction of a package or die. No cost unless
+        overridden: then the oldest leads. It needs ``AtOnce(transactions=...)``.
+
+        Called when the place has its turn and at least two operations wait there. The transaction has operations of the
+        same kind. Whatever is chosen, a write waits until older writes of the same logical page have their places; a
+        read may pass them, as with ``in-order``. An index beyond the list, or below 0, ends the run.
+
+        :param place: the package or die, from 0 on.
+        :param waiting: all operations that wait for it, in the order in which they became ready.
+        """
+        return 0
+
+    def joins(self, chosen: list[WaitingOperation], waiting: list[WaitingOperation]) -> int | None:
+        """The index in ``waiting`` of the operation that joins a transaction next; None if nothing else does. No cost
+        unless overridden: then the oldest that can join do, of each plane from the oldest ``pack.window`` reads, or the
+        oldest program alone. It needs ``AtOnce(transactions=...)``.
+
+        Called when a transaction is put together, again and again until it answers None or nothing else can join. An
+        index beyond the list, or below 0, ends the run.
+
+        :param chosen: what the transaction has; the first leads.
+        :param waiting: the operations that can join, at least one, in the order in which they became ready: of the same
+            kind, for planes of the package or die that it does not use yet, and in a die that it uses only with the
+            same page, for one multi-plane command. ``pack.policy`` has to allow that, too.
+        """
+        return None
 
     def rank(self, conflict: Literal["none", "channel", "package", "die"], overdue: bool) -> int:
         """The rank of a read in the device queue that can go, 0 to 255: the lowest goes first, of equals the oldest.

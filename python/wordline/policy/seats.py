@@ -15,6 +15,7 @@ from wordline.policy.commands import (
     Running,
     StageView,
     Suspend,
+    WaitingOperation,
     WaitingRequest,
     WaitingTransaction,
 )
@@ -331,6 +332,8 @@ class DispatchSeat(_FamilySeat):
 
     next_request: Callable[..., int] | None = None
     next_transaction: Callable[..., int | None] | None = None
+    leads: Callable[..., int] | None = None
+    joins: Callable[..., int | None] | None = None
 
     def __init__(self, policy: Dispatch) -> None:
         super().__init__(policy)
@@ -352,14 +355,21 @@ class DispatchSeat(_FamilySeat):
             policy.next_request(0, [])
         if _has(policy, Dispatch, "next_request") and not by_request:
             raise ValueError("its method 'next_request' is never called without AtOnce(requests=\"chosen\")")
-        if _has(policy, Dispatch, "next_transaction") and getattr(self.at_once, "transactions", None) is None:
-            raise ValueError("its method 'next_transaction' is never called without AtOnce(transactions=...)")
+        own = [method for method in ("next_transaction", "leads", "joins") if _has(policy, Dispatch, method)]
+        if own and getattr(self.at_once, "transactions", None) is None:
+            raise ValueError(f"its method {own[0]!r} is never called without AtOnce(transactions=...)")
         if by_request:
             request = policy.next_request
             self.next_request = lambda die, told: request(die, [WaitingRequest(*one) for one in told])
-        elif _has(policy, Dispatch, "next_transaction"):
+        if "next_transaction" in own:
             transaction = policy.next_transaction
             self.next_transaction = lambda told: transaction([WaitingTransaction(*one) for one in told])
+        if "leads" in own:
+            leads = policy.leads
+            self.leads = lambda place, told: leads(place, [WaitingOperation(*one) for one in told])
+        if "joins" in own:
+            joins = policy.joins
+            self.joins = lambda *lists: joins(*([WaitingOperation(*one) for one in told] for told in lists))
 
 
 class PackSeat(_FamilySeat):

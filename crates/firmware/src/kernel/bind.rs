@@ -4,7 +4,7 @@ use super::{stream_of, Fault, HostDone, Kernel, Waits};
 use crate::map::Place;
 use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::guest::failed;
-use crate::space::BoundPage;
+use crate::space::{BoundPage, Stream};
 use crate::task::{Action, Class, Task, CLASSES};
 use wordline_flash::{Kind, PageAddress};
 
@@ -51,6 +51,13 @@ impl Kernel {
     #[inline]
     pub(super) fn page_of(&self, place: Place) -> u32 {
         self.units_per_page.quotient(self.units_per_block.remainder(place))
+    }
+
+    /// Page of its block that a write of a plane gets next, in pages of the NAND.
+    pub(super) fn page_to_write(&self, plane: u32, stream: Stream) -> u32 {
+        let next = self.space.next_page(&self.blocks, plane, stream);
+        let pages = if self.space.is_slc(next) { 1 } else { self.pages_per_program };
+        self.space.page_alone(next) * pages
     }
 
     #[inline]

@@ -88,10 +88,11 @@ impl Kernel {
         if let Some(stage) = &mut stage {
             stage.limit(dispatch.limits());
         }
-        let chooses = dispatch.chooses();
-        let transactions = dispatch.commits().map(|commits| Box::new(Transactions::new(commits, chooses, &geometry)));
-        let banks = dispatch.banks().map(|order| Box::new(Banks::new(order, chooses, &geometry)));
-        let overtakes = tags.is_some() || deadlines.is_some() || banks.is_some() || (transactions.is_some() && chooses);
+        let choices = dispatch.choices();
+        let transactions = dispatch.commits().map(|commits| Box::new(Transactions::new(commits, choices, &geometry)));
+        let banks = dispatch.banks().map(|order| Box::new(Banks::new(order, choices.requests, &geometry)));
+        let overtakes =
+            tags.is_some() || deadlines.is_some() || banks.is_some() || (transactions.is_some() && choices.any());
         let follows_ends = transactions.is_some() || banks.is_some();
         let timing = flash.timing();
         let lots =

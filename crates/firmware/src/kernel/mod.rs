@@ -43,6 +43,7 @@ mod history;
 mod hold;
 mod hold_jobs;
 mod interrupt;
+mod joining;
 mod keep;
 mod log_merges;
 mod log_writes;

@@ -4,14 +4,15 @@
 //! transaction. It is committed when nothing of the host waits or runs in its package; those that can join go with it. Then
 //! they are at their dies like others, and share a command if the packer wants it.
 //!
-//! A dispatch policy may choose the package in place of that order. Otherwise the order of all is a list of places in the order of coming. An operation that joined before its turn leaves its entry behind,
+//! A dispatch policy may choose the package in place of that order, and what a transaction has (`joining.rs`). Otherwise the order of all is a list of places in the order of coming. An operation that joined before its turn leaves its entry behind,
 //! which is dropped when it comes first.
 
-use super::{stream_of, Kernel};
+use super::joining::Joining;
+use super::Kernel;
 use crate::ops::{Fifo, FlashOp, Slab, NONE};
-use crate::policy::dispatch::{Commits, Unit, WaitingTransaction};
+use crate::policy::dispatch::{Choices, Commits, Unit, WaitingTransaction};
 use crate::policy::placement::Constraint;
-use crate::task::{Action, Class};
+use crate::task::Class;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use wordline_base::time::END_OF_TIME;
@@ -55,8 +56,8 @@ enum Obstacle {
 #[derive(Clone, Debug)]
 pub(super) struct Transactions {
     commits: Commits,
-    /// True if the dispatch policy chooses which place is next, in place of the order of coming.
-    chosen: bool,
+    /// What the dispatch policy chooses: which place is next, in place of the order of coming, what leads and what joins.
+    choices: Choices,
     dies_per_unit: u32,
     units_per_channel: u32,
     /// By package, or by die.
@@ -81,17 +82,6 @@ pub(super) struct Transactions {
     joining: Joining,
 }
 
-/// The transaction that is put together.
-#[derive(Clone, Debug, Default)]
-struct Joining {
-    /// Its operations, with their planes.
-    chosen: Vec<(u32, u32)>,
-    /// By plane: operations of its kind that were looked at.
-    looked_at: Vec<u32>,
-    /// By die: how many were chosen.
-    pages: Vec<u32>,
-}
-
 impl Transactions {
     /// The operations that wait at a die, or at the others of its package.
     pub fn waiting_at<'a>(&self, die: u32, slab: &'a Slab) -> impl Iterator<Item = u32> + 'a {
@@ -99,7 +89,7 @@ impl Transactions {
     }
 
     /// Nothing waits.
-    pub fn new(commits: Commits, chosen: bool, geometry: &Geometry) -> Self {
+    pub fn new(commits: Commits, choices: Choices, geometry: &Geometry) -> Self {
         let dies_per_unit = match commits.unit {
             Unit::Package => geometry.dies_per_package,
             Unit::Die => 1,
@@ -107,7 +97,7 @@ impl Transactions {
         let units = (geometry.dies() / dies_per_unit) as usize;
         Self {
             commits,
-            chosen,
+            choices,
             dies_per_unit,
             units_per_channel: geometry.dies_per_channel() / dies_per_unit,
             waiting: vec![Fifo::default(); units],
@@ -197,7 +187,7 @@ impl Kernel {
         let Some(transactions) = self.transactions.as_mut().filter(|_| wanted) else { return false };
         let unit = self.planes_per_die.quotient(plane) / transactions.dies_per_unit;
         transactions.waiting[unit as usize].push(&mut self.slab, slot);
-        if transactions.chosen {
+        if transactions.choices.places {
             let is_due = std::mem::replace(&mut transactions.due, true);
             transactions.only_came = transactions.obstacle.is_some() && (!is_due || transactions.only_came);
         } else {
@@ -239,7 +229,7 @@ impl Kernel {
     pub(super) fn run_transactions(&mut self) {
         let Some(mut transactions) = self.transactions.take() else { return };
         (transactions.due, transactions.bus_due) = (false, END_OF_TIME);
-        if transactions.chosen {
+        if transactions.choices.places {
             self.run_chosen(&mut transactions);
             self.transactions = Some(transactions);
             return;
@@ -337,17 +327,15 @@ impl Kernel {
         all
     }
 
-    /// Commits the oldest operation of a package or die, with all that join it.
+    /// Commits the operation that leads in a package or die, with all that join it.
     fn commit_transaction(&mut self, transactions: &mut Transactions, unit: u32) {
         let mut joining = std::mem::take(&mut transactions.joining);
-        let dies = transactions.dies_per_unit;
-        self.choose_joining(&mut transactions.waiting[unit as usize], (unit * dies, dies), &mut joining);
+        joining.begin(unit, transactions.dies_per_unit * self.planes_per_die.get());
+        self.put_together(&mut transactions.waiting[unit as usize], transactions.choices, &mut joining);
         let class = self.slab.get(joining.chosen[0].0).class;
         let kinds = &mut transactions.counts.of[usize::from(class.is_write())];
         kinds.waited += joining.chosen.iter().map(|&(slot, _)| self.now - self.slab.get(slot).ready).sum::<Time>();
-        let several_planes = joining.pages.iter().any(|&pages| pages > 1);
-        let several_dies = joining.pages.iter().filter(|&&pages| pages > 0).count() > 1;
-        let kind = usize::from(several_planes) + 2 * usize::from(several_dies);
+        let kind = joining.kind(self.planes_per_die);
         kinds.count[kind] += 1;
         kinds.pages[kind] += joining.chosen.len() as u64;
         let in_channel = transactions.open_in_channel[(unit / transactions.units_per_channel) as usize];
@@ -358,67 +346,5 @@ impl Kernel {
             self.commit(slot, class, Constraint::Plane(plane));
         }
         transactions.joining = joining;
-    }
-
-    /// Takes the oldest operation of a queue, and those of its kind that can go with it: at most one a plane. Reads may pass reads of
-    /// their plane; of writes only the oldest of a plane may join.
-    fn choose_joining(&mut self, queue: &mut Fifo, (first, dies): (u32, u32), joining: &mut Joining) {
-        let Joining { chosen, looked_at, pages } = joining;
-        let planes = self.planes_per_die.get();
-        chosen.clear();
-        looked_at.clear();
-        looked_at.resize((dies * planes) as usize, 0);
-        pages.clear();
-        pages.resize(dies as usize, 0);
-        let lead = *self.slab.get(queue.head);
-        let within = self.keeps_to_request(lead.class);
-        let most = if lead.class.is_write() { 1 } else { self.pack.window().max(1) };
-        let (mut before, mut at) = (NONE, queue.head);
-        while at != NONE {
-            let op = *self.slab.get(at);
-            let takes = match self.place_for(at) {
-                Constraint::Plane(plane) if op.class == lead.class => {
-                    let looked_at = &mut looked_at[(plane - first * planes) as usize];
-                    *looked_at += 1;
-                    let goes = chosen.is_empty()
-                        || (*looked_at <= most
-                            && (!within || op.owner == lead.owner)
-                            && self.fits_beside(&op, plane, chosen));
-                    goes.then_some(plane)
-                }
-                _ => None,
-            };
-            match takes {
-                Some(plane) => {
-                    queue.take(&mut self.slab, before, at);
-                    pages[(self.planes_per_die.quotient(plane) - first) as usize] += 1;
-                    chosen.push((at, plane));
-                }
-                None => before = at,
-            }
-            at = op.next;
-        }
-    }
-
-    /// True if an operation can go with those that were chosen: its plane is not among them, and its page has the offset of others of
-    /// its die.
-    fn fits_beside(&self, op: &FlashOp, plane: u32, chosen: &[(u32, u32)]) -> bool {
-        let die = self.planes_per_die.quotient(plane);
-        let mut beside = chosen.iter().filter(|(_, other)| self.planes_per_die.quotient(*other) == die);
-        if beside.clone().any(|&(_, other)| other == plane) {
-            return false;
-        }
-        let other = beside.next();
-        if other.is_some() && self.pack.window() == 0 {
-            return false;
-        }
-        if op.class.action() == Action::Read {
-            let same = |&(slot, _): &(u32, u32)| self.page_of(self.slab.get(slot).source) == self.page_of(op.source);
-            return self.is_current(op) && other.is_none_or(same);
-        }
-        let stream = stream_of(op.class);
-        let next_page = |plane| self.space.next_page(&self.blocks, plane, stream);
-        self.space.has_room(&self.blocks, plane, stream)
-            && other.is_none_or(|&(_, other)| next_page(plane) == next_page(other))
     }
 }

@@ -159,6 +159,11 @@ impl Space {
         }
     }
 
+    /// The page of its block alone, of what [`Self::next_page`] tells.
+    pub fn page_alone(&self, page: u32) -> u32 {
+        (if self.slc.is_some() { page / 2 } else { page }) & !NEWER
+    }
+
     /// True if a page of a plane can be bound for data of a stream.
     #[cold]
     pub(super) fn has_room_in_stripe(&self, blocks: &Blocks, plane: u32, stream: Stream) -> bool {

@@ -7,8 +7,8 @@ use pyo3::types::{PyDict, PyList};
 use std::fmt;
 use wordline_base::Time;
 use wordline_drive::guests::{
-    Addressed, AtOnce, ByTask, Conflict, GuestArbiter, GuestDispatch, Limits, Refusal, StageView, TagRules, Task,
-    Waiting, WaitingRequest, WaitingTransaction,
+    Addressed, AtOnce, ByTask, Choices, Conflict, GuestArbiter, GuestDispatch, Limits, Refusal, StageView, TagRules,
+    Task, Waiting, WaitingOperation, WaitingRequest, WaitingTransaction,
 };
 
 /// Microseconds of a time.
@@ -92,10 +92,13 @@ pub(super) struct Dispatcher {
     /// Asked which request or transaction goes next, if the policy has it.
     next_request: Option<Py<PyAny>>,
     next_transaction: Option<Py<PyAny>>,
+    /// Asked what leads a transaction, and what joins it, if the policy has it.
+    leads: Option<Py<PyAny>>,
+    joins: Option<Py<PyAny>>,
 }
 
 /// The methods of a dispatch policy that it may lack.
-const METHODS: [&str; 4] = ["rank", "admits", "next_request", "next_transaction"];
+const METHODS: [&str; 6] = ["rank", "admits", "next_request", "next_transaction", "leads", "joins"];
 
 impl fmt::Debug for Dispatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,9 +124,9 @@ impl Dispatcher {
             Ok(deadlines) => deadlines,
             Err(problem) => return Ok(Err(problem)),
         };
-        let [rank, admits, next_request, next_transaction] = METHODS.map(|name| seated.method(py, name));
+        let [rank, admits, next_request, next_transaction, leads, joins] = METHODS.map(|name| seated.method(py, name));
         let (rank, admits) = (rank?, admits?);
-        let (next_request, next_transaction) = (next_request?, next_transaction?);
+        let (next_request, next_transaction, leads, joins) = (next_request?, next_transaction?, leads?, joins?);
         Ok(Ok(Self {
             seated,
             sees_all,
@@ -135,8 +138,19 @@ impl Dispatcher {
             admits,
             next_request,
             next_transaction,
+            leads,
+            joins,
         }))
     }
+}
+
+/// Operations that wait for their transaction.
+fn operations<'py>(py: Python<'py>, all: &[WaitingOperation]) -> PyResult<Bound<'py, PyList>> {
+    let told = |one: &WaitingOperation| {
+        let WaitingOperation { writes, plane, page, request, before, sequence, .. } = *one;
+        (writes, plane, page, request, before, sequence, us(one.waited))
+    };
+    PyList::new(py, all.iter().map(told))
 }
 
 /// A figure for each task, by its name.
@@ -185,8 +199,10 @@ impl GuestDispatch for Dispatcher {
         self.deadlines.clone()
     }
 
-    fn chooses(&self) -> bool {
-        self.next_request.is_some() || self.next_transaction.is_some()
+    fn choices(&self) -> Choices {
+        let Self { next_request, next_transaction, leads, joins, .. } = self;
+        let [requests, places, leads, joins] = [next_request, next_transaction, leads, joins].map(Option::is_some);
+        Choices { requests, places, leads, joins }
     }
 
     fn next_request(&mut self, die: u32, waiting: &[WaitingRequest]) -> Result<usize, Refusal> {
@@ -209,6 +225,29 @@ impl GuestDispatch for Dispatcher {
                 (place, is_free, us(one.bus), writes, operations, sequence, us(one.waited))
             };
             let answer = choose.bind(py).call1((PyList::new(py, waiting.iter().map(told))?,))?;
+            if answer.is_none() {
+                return Ok(Ok(None));
+            }
+            Ok(whole::<usize>(&answer).map(Some).ok_or_else(|| odd(&answer, WANTED)))
+        })?;
+        Ok(answer?)
+    }
+
+    fn leads(&mut self, place: u32, waiting: &[WaitingOperation]) -> Result<usize, Refusal> {
+        const WANTED: &str = "the index of an operation in the list";
+        let Some(choose) = &self.leads else { return Ok(0) };
+        let answer = self.seated.ask(|py| {
+            let answer = choose.bind(py).call1((place, operations(py, waiting)?))?;
+            Ok(whole::<usize>(&answer).ok_or_else(|| odd(&answer, WANTED)))
+        })?;
+        Ok(answer?)
+    }
+
+    fn joins(&mut self, chosen: &[WaitingOperation], waiting: &[WaitingOperation]) -> Result<Option<usize>, Refusal> {
+        const WANTED: &str = "the index of an operation in the list, or None";
+        let Some(choose) = &self.joins else { return Ok(None) };
+        let answer = self.seated.ask(|py| {
+            let answer = choose.bind(py).call1((operations(py, chosen)?, operations(py, waiting)?))?;
             if answer.is_none() {
                 return Ok(Ok(None));
             }
@@ -251,7 +290,7 @@ impl GuestDispatch for Dispatcher {
 
     fn fork(&self) -> Box<dyn GuestDispatch> {
         let Self { sees_all, takes_shares, tags, at_once, ref deadlines, .. } = *self;
-        let (seated, [rank, admits, next_request, next_transaction]) = self.seated.copy_with(METHODS);
+        let (seated, [rank, admits, next_request, next_transaction, leads, joins]) = self.seated.copy_with(METHODS);
         Box::new(Self {
             seated,
             sees_all,
@@ -263,6 +302,8 @@ impl GuestDispatch for Dispatcher {
             admits,
             next_request,
             next_transaction,
+            leads,
+            joins,
         })
     }
 }

@@ -4,11 +4,12 @@
 //! Faithful: the operation that it chooses goes to its die, or the run ends with the reason: the operation must have a die with
 //! room. It may give requests deadlines, limit how many are in service, or have a device queue in place of its choice: then it ranks
 //! the reads there. Or its operations go to their dies at once, alone, in transactions or by request, of which it may choose the next:
-//! one that can go, or the run ends. Simplified: requests are served in the order of arrival; one is served whenever none is.
+//! one that can go, or the run ends. Of transactions it may choose what leads, and what joins of all that can. Simplified: requests are served in the order of arrival; one is served whenever none is.
 
 use super::in_order::Commits;
 use super::one_request::Order;
-use super::{Addressed, DepthOptions, Dispatch, Limits, Sight, StageView, TagRules, WaitingRequest, WaitingTransaction};
+use super::{Addressed, Choices, DepthOptions, Dispatch, Limits, Sight, StageView, TagRules};
+use super::{WaitingOperation, WaitingRequest, WaitingTransaction};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::task::{ByTask, TASKS};
 use crate::ConfigError;
@@ -46,10 +47,10 @@ pub trait GuestDispatch: Tells + std::fmt::Debug + Send {
         None
     }
 
-    /// True if it chooses among transactions, or requests of a die: [`Self::next_transaction`] or [`Self::next_request`] is asked then. Asked
-    /// once.
-    fn chooses(&self) -> bool {
-        false
+    /// What it chooses among transactions, or requests of a die: [`Self::next_transaction`], [`Self::leads`], [`Self::joins`] or
+    /// [`Self::next_request`] is asked then. Asked once.
+    fn choices(&self) -> Choices {
+        Choices::default()
     }
 
     /// As [`Dispatch::next_request`].
@@ -65,6 +66,22 @@ pub trait GuestDispatch: Tells + std::fmt::Debug + Send {
     /// # Errors
     /// Says what went wrong; the run ends.
     fn next_transaction(&mut self, _waiting: &[WaitingTransaction]) -> Result<Option<usize>, Refusal> {
+        Ok(None)
+    }
+
+    /// As [`Dispatch::leads`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn leads(&mut self, _place: u32, _waiting: &[WaitingOperation]) -> Result<usize, Refusal> {
+        Ok(0)
+    }
+
+    /// As [`Dispatch::joins`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn joins(&mut self, _chosen: &[WaitingOperation], _waiting: &[WaitingOperation]) -> Result<Option<usize>, Refusal> {
         Ok(None)
     }
 
@@ -129,7 +146,7 @@ struct State {
     #[serde(skip)]
     at_once: Option<AtOnce>,
     #[serde(skip)]
-    chooses: bool,
+    choices: Choices,
     #[serde(skip)]
     deadlines: Option<Limits>,
     #[serde(skip)]
@@ -156,7 +173,7 @@ impl Guest {
         let object = object.map_err(|problem| options.error("dispatch", problem))?;
         let (sees_all, takes_shares) = (object.sees_all(), object.takes_shares());
         let (tags, deadlines, limits_requests) = (object.tags(), object.deadlines(), object.limits_requests());
-        let (at_once, chooses) = (object.at_once(), object.chooses());
+        let (at_once, choices) = (object.at_once(), object.choices());
         // What has no effect where operations are not chosen one by one.
         let given = [("deadlines", deadlines.is_some()), ("sees_all", sees_all), ("takes_shares", takes_shares)];
         let given = given.into_iter().find(|(_, given)| *given).map(|(what, _)| what);
@@ -183,7 +200,7 @@ impl Guest {
         }
         let depth = if tags.is_some() { 1 } else { depth };
         let (seat, shares) = (Seat::new(&options.policy, object), [0.0; TASKS]);
-        let state = State { seat, depth, sees_all, takes_shares, shares, tags, at_once, chooses, deadlines, limits_requests };
+        let state = State { seat, depth, sees_all, takes_shares, shares, tags, at_once, choices, deadlines, limits_requests };
         Ok(Self(Box::new(state)))
     }
 }
@@ -226,8 +243,8 @@ impl Dispatch for Guest {
         }
     }
 
-    fn chooses(&self) -> bool {
-        self.0.chooses
+    fn choices(&self) -> Choices {
+        self.0.choices
     }
 
     #[cold]
@@ -259,6 +276,31 @@ impl Dispatch for Guest {
             }
         };
         self.0.seat.refuse(format!("it chose transaction {chosen}, which {problem}"));
+        None
+    }
+
+    #[cold]
+    fn leads(&mut self, place: u32, waiting: &[WaitingOperation]) -> usize {
+        // The first stands in for an answer that is missing.
+        let Some(chosen) = self.0.seat.ask(|guest| guest.leads(place, waiting)) else { return 0 };
+        if chosen < waiting.len() {
+            return chosen;
+        }
+        let last = waiting.len() - 1;
+        let problem = format!("which does not exist: operations 0 to {last} wait");
+        self.0.seat.refuse(format!("it chose operation {chosen} to lead the transaction of place {place}, {problem}"));
+        0
+    }
+
+    #[cold]
+    fn joins(&mut self, chosen: &[WaitingOperation], waiting: &[WaitingOperation]) -> Option<usize> {
+        let next = self.0.seat.ask(|guest| guest.joins(chosen, waiting))??;
+        if next < waiting.len() {
+            return Some(next);
+        }
+        let last = waiting.len() - 1;
+        let problem = format!("which does not exist: operations 0 to {last} can join");
+        self.0.seat.refuse(format!("it chose operation {next} to join a transaction, {problem}"));
         None
     }
 

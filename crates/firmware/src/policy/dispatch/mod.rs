@@ -148,6 +148,46 @@ impl WaitingTransaction {
     }
 }
 
+/// An operation of the host that waits for its transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingOperation {
+    /// True if it writes.
+    pub writes: bool,
+    /// Its plane.
+    pub plane: u32,
+    /// The page of a block that it reads, or that a write of its plane would get now; none for a write without room.
+    pub page: Option<u32>,
+    /// Its request, as the drive numbers those in service; none if it belongs to none.
+    pub request: Option<u32>,
+    /// Operations of its kind that wait for its plane and came before it.
+    pub before: u32,
+    /// Its number in the order of becoming ready.
+    pub sequence: u64,
+    /// How long it has waited.
+    pub waited: Time,
+}
+
+/// What a policy chooses itself where operations go to their dies at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// The request that a die serves next.
+    pub requests: bool,
+    /// The package or die whose transaction is committed next.
+    pub places: bool,
+    /// The operation that leads a transaction.
+    pub leads: bool,
+    /// What joins it.
+    pub joins: bool,
+}
+
+impl Choices {
+    /// True if it chooses anything: then operations may overtake each other.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self != Self::default()
+    }
+}
+
 /// How operations of the host leave the device queue for their dies. One command of the host is under way at a die at a
 /// time. Times are in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,9 +219,9 @@ pub trait Dispatch {
     fn banks(&self) -> Option<Order> {
         None
     }
-    /// True if it chooses among the transactions, or among the requests that wait for a die, in place of their orders.
-    fn chooses(&self) -> bool {
-        false
+    /// What it chooses among the transactions, or among the requests that wait for a die, in place of their orders.
+    fn choices(&self) -> Choices {
+        Choices::default()
     }
     /// The request that a die serves next, by index; they are in the order of becoming ready.
     fn next_request(&mut self, _die: u32, _waiting: &[WaitingRequest]) -> usize {
@@ -190,6 +230,14 @@ pub trait Dispatch {
     /// The package or die whose transaction is committed next, by index, if any is; they are in the order of their oldest operations. Only one
     /// that can go may be chosen.
     fn next_transaction(&mut self, _waiting: &[WaitingTransaction]) -> Option<usize> {
+        None
+    }
+    /// The operation that leads the transaction of a package or die, by index; they are in the order of becoming ready.
+    fn leads(&mut self, _place: u32, _waiting: &[WaitingOperation]) -> usize {
+        0
+    }
+    /// The operation that joins a transaction next, by index, if any does; all of `waiting` can. The first of `chosen` leads.
+    fn joins(&mut self, _chosen: &[WaitingOperation], _waiting: &[WaitingOperation]) -> Option<usize> {
         None
     }
     /// Operations that a die holds at most, the running one included; none if operations go to their dies at once.
@@ -289,9 +337,11 @@ policies! {
         fn admits(self: &mut Self, in_service: u32) -> bool;
         fn commits(self: &Self) -> Option<Commits>;
         fn banks(self: &Self) -> Option<Order>;
-        fn chooses(self: &Self) -> bool;
+        fn choices(self: &Self) -> Choices;
         fn next_request(self: &mut Self, die: u32, waiting: &[WaitingRequest]) -> usize;
         fn next_transaction(self: &mut Self, waiting: &[WaitingTransaction]) -> Option<usize>;
+        fn leads(self: &mut Self, place: u32, waiting: &[WaitingOperation]) -> usize;
+        fn joins(self: &mut Self, chosen: &[WaitingOperation], waiting: &[WaitingOperation]) -> Option<usize>;
         fn depth(self: &Self) -> Option<u32>;
         fn next(self: &mut Self, view: &StageView<'_>) -> Option<usize>;
         fn wants(self: &mut Self, only: &Staged, outstanding: &ByTask<u32>, times: &[Time; 3]) -> bool;
