@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from wordline.policy import AroundView, Pack, Raid, Redundancy, Superblock, Trim
+from wordline.policy import AroundView, Pack, PackedOperation, Raid, Redundancy, Superblock, Trim
 
 
 class Rain(Redundancy):
@@ -55,6 +55,20 @@ class Planes(Pack):
         """Unless it is for reads only, as ``planes`` with ``join_gc``."""
         fits = lead.startswith("gc-") and other.startswith("host-")
         return fits and (not self.reads_only or lead == "gc-read")
+
+
+class Partners(Pack):
+    """Multi-plane commands of one request, or of reads alone."""
+
+    name = "python-partners"
+    across_requests: Annotated[bool, "Operations of the host share a command with those of other requests."] = True
+    reads_alone: Annotated[bool, "Programs and erases have commands of their own."] = False
+
+    def fits(self, command: list[PackedOperation], other: PackedOperation) -> bool:
+        """As ``planes``, with its option ``across_requests``, unless reads are alone."""
+        if self.reads_alone and not other.kind.endswith("-read"):
+            return False
+        return self.across_requests or other.request == command[0].request
 
 
 class Large(Trim):

@@ -363,11 +363,29 @@ class Processor(Policy):
         raise NotImplementedError
 
 
+class PackedOperation(NamedTuple):
+    """An operation that a multi-plane command has, or could take along."""
+
+    kind: str
+    """Its class, such as ``"host-read"``, ``"gc-write"`` or ``"gc-erase"``."""
+    plane: int
+    """Its plane."""
+    page: int | None
+    """Its page of a block; None for an erase."""
+    request: int | None
+    """Of an operation of the host, a number of its request, used again when it has ended. None for other tasks, and for
+    reads of the mapping table."""
+    sequence: int
+    """Its number in the order in which operations became ready."""
+    waited_us: float
+    """How long it has waited, in microseconds."""
+
+
 class Pack(Policy):
     """Says which operations share a multi-plane command, and which follow each other in cache mode.
 
-    Which operations fit together is the rule of ``pack.policy = "planes"``: those of one kind and page offset in
-    different planes of a die.
+    Without :meth:`fits` that is the rule of ``pack.policy = "planes"``: those of one kind and page offset in different
+    planes of a die. The method may refuse some of these; more than them the NAND cannot do.
     """
 
     family = "pack"
@@ -375,7 +393,7 @@ class Pack(Policy):
     gather: Annotated[
         bool, "Pages that background tasks move to any die wait until they fill a program of all planes of a die."
     ] = False
-    cache: Annotated[bool, "Commands follow each other in cache mode; not with the method joins."] = False
+    cache: Annotated[bool, "Commands follow each other in cache mode; not with the methods joins and fits."] = False
     passes: Annotated[
         int, "Cache mode: followers in a row before an older operation for other planes of the die, 0 to 65,535."
     ] = 16
@@ -390,6 +408,22 @@ class Pack(Policy):
         :param other: the class of the same kind of another task.
         """
         return False
+
+    def fits(self, command: list[PackedOperation], other: PackedOperation) -> bool:
+        """True if an operation joins a command, False if it waits for another one. No cost unless overridden.
+
+        Called with each operation that the NAND lets join, also while the drive is filled: in each other plane with the
+        oldest ``window`` reads until one joins, or the program or erase whose turn it is. Of other tasks there are only
+        those that :meth:`joins` lets in. It is called, too, where operations are sent to their die together: from a
+        device queue, with deadlines, or in transactions. There, writes that may go to several planes go along without a
+        question, as many as a command could have, and the question comes when they have their planes. A page that GC
+        moves by copyback counts as a read. Not with ``cache``. The counts of views that tell which operations could
+        share a command, such as ``VictimView.aligned_reads``, know nothing of it.
+
+        :param command: what the command has so far; the first leads.
+        :param other: an operation of the same kind for another plane of the die, with the same page.
+        """
+        return True
 
 
 class Transfer(NamedTuple):

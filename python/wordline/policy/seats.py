@@ -12,6 +12,7 @@ from wordline.policy.commands import (
     BufferView,
     Dispatch,
     Pack,
+    PackedOperation,
     Running,
     StageView,
     Suspend,
@@ -375,10 +376,15 @@ class DispatchSeat(_FamilySeat):
 class PackSeat(_FamilySeat):
     """The engine's interface to a packer."""
 
+    fits: Callable[..., bool] | None = None
+
     def __init__(self, policy: Pack) -> None:
         super().__init__(policy)
         self.decide = policy.joins
         self.mixes = _has(policy, Pack, "joins")
+        if _has(policy, Pack, "fits"):
+            fits = policy.fits
+            self.fits = lambda command, other: fits([PackedOperation(*one) for one in command], PackedOperation(*other))
 
 
 class RedundancySeat(_FamilySeat):

@@ -140,7 +140,7 @@ impl Kernel {
                 if partner == plane {
                     continue;
                 }
-                if let Some(slot) = self.take_read(partner, class, window, fits) {
+                if let Some(slot) = self.take_beside(die, (partner, class), window, fits) {
                     self.add_read(die, slot)?;
                 }
             }
@@ -311,16 +311,23 @@ impl Kernel {
                 }
                 let own = self.queues[partner as usize * CLASSES + class.index()];
                 let domain = self.blocks.domain_of_plane(partner);
-                let goes = |fifo: &Fifo| self.may_go(fifo, class, domain) || self.fills_slc(partner, fifo, class);
-                let shared_goes =
-                    |index, fifo: &Fifo| self.shared_may_go(index, class) || self.fills_slc(partner, fifo, class);
+                let goes = |kernel: &Self, fifo: &Fifo| {
+                    kernel.may_go(fifo, class, domain) || kernel.fills_slc(partner, fifo, class)
+                };
+                let shared_goes = |kernel: &Self, index, fifo: &Fifo| {
+                    kernel.shared_may_go(index, class) || kernel.fills_slc(partner, fifo, class)
+                };
                 // Parity has its page, and is bound alone.
                 let has_data = own.head != NONE && !(class.is_map_write() && self.leads_parity(&own));
-                if has_data && goes(&own) && joins(self, &own) {
+                if has_data && goes(self, &own) && joins(self, &own) && self.agrees_on_write(die, own.head, partner) {
                     self.bind_page(die, partner, class, Waits::Plane(partner))?;
                 } else if let Waits::Shared(index, _) = place {
                     let fifo = self.shared[index];
-                    if fifo.head != NONE && shared_goes(index, &fifo) && joins(self, &fifo) {
+                    if fifo.head != NONE
+                        && shared_goes(self, index, &fifo)
+                        && joins(self, &fifo)
+                        && self.agrees_on_write(die, fifo.head, partner)
+                    {
                         self.bind_page(die, partner, class, Waits::Shared(index, partner))?;
                     }
                 }
@@ -630,7 +637,10 @@ impl Kernel {
         let planes = self.flash.geometry().planes_per_die;
         let partners = if self.pack.window() > 0 { planes } else { 0 };
         let others = (die * planes..die * planes + partners).filter(|&other| other != plane);
-        for plane in std::iter::once(plane).chain(others) {
+        for (nth, plane) in std::iter::once(plane).chain(others).enumerate() {
+            if nth > 0 && self.refuses && !self.lets_erase(die, plane, class) {
+                continue;
+            }
             let Some(slot) = self.pop(plane, class) else { continue };
             let block = self.slab.get(slot).source;
             self.slab.get_mut(slot).next = NONE;

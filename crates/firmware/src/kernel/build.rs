@@ -109,7 +109,8 @@ impl Kernel {
         let dies_if = |wanted: bool| if wanted { geometry.dies() as usize } else { 0 };
         let row_units = if pack.gathers() { geometry.planes_per_die * plan.units_per_program } else { 0 };
         let limited = collect.most_of_die().is_some();
-        let (hold_below, instant, mixes) = (collect.hold_below(), collect.is_instant(), pack.mixes());
+        let (hold_below, instant) = (collect.hold_below(), collect.is_instant());
+        let (mixes, refuses) = (pack.mixes(), pack.refuses());
         let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
         let places = 1 + geometry.channels as usize + geometry.dies() as usize;
         let mut kernel = Self {
@@ -231,6 +232,7 @@ impl Kernel {
             hold_below,
             instant,
             mixes,
+            refuses,
             binding: false,
             unpaired: Vec::new(),
             reads_beside: Vec::new(),

@@ -9,6 +9,7 @@ use super::tags::{Choice, Tag};
 use super::{stream_of, Kernel};
 use crate::ops::FlashOp;
 use crate::policy::dispatch::{Addressed, Staged, TagRules};
+use crate::policy::pack::PackedOperation;
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, Task};
 use wordline_base::EventQueue;
@@ -131,7 +132,7 @@ impl Kernel {
     /// page offset, and of the same request or, by the rules or without a device queue, of any.
     pub(super) fn send_with_partners(&mut self, stage: &mut Stage, at: usize, die: u32) {
         let Queue { class, place, fifo, .. } = *stage.queue(at);
-        let op = self.slab.get(fifo.head);
+        let (lead, op) = (fifo.head, self.slab.get(fifo.head));
         let (owner, source) = (op.owner, op.source);
         let (window, planes) = (self.pack.window(), self.planes_per_die.get());
         if window == 0 || planes == 1 {
@@ -141,15 +142,19 @@ impl Kernel {
         match (class.action(), place) {
             (Action::Read, Constraint::Plane(plane)) => {
                 let page = self.page_of(source);
+                let mut sent = self.sent_together(lead, plane, page);
                 self.send(stage, at, die);
-                let others = (die * planes..(die + 1) * planes).filter(|&other| other != plane);
-                others.for_each(|other| self.send_partner(stage, (class, other), page, (!across).then_some(owner)));
+                for other in (die * planes..(die + 1) * planes).filter(|&other| other != plane) {
+                    self.send_partner(stage, (class, other), page, (!across).then_some(owner), &mut sent);
+                }
             }
             (Action::Erase, Constraint::Plane(plane)) => {
+                let mut sent = self.sent_together(lead, plane, 0);
                 self.send(stage, at, die);
                 for other in (die * planes..(die + 1) * planes).filter(|&other| other != plane) {
                     let at = stage.at(class, Constraint::Plane(other));
-                    if stage.queue(at).fifo.len > 0 {
+                    let fifo = stage.queue(at).fifo;
+                    if fifo.len > 0 && self.goes_along(fifo.head, other, 0, &mut sent) {
                         self.send(stage, at, die);
                     }
                 }
@@ -157,6 +162,8 @@ impl Kernel {
             (_, Constraint::Plane(plane)) => {
                 let stream = stream_of(class);
                 let page = self.space.next_page(&self.blocks, plane, stream);
+                let to_write = if self.refuses { self.page_to_write(plane, stream) } else { 0 };
+                let mut sent = self.sent_together(lead, plane, to_write);
                 self.send(stage, at, die);
                 for other in (die * planes..(die + 1) * planes).filter(|&other| other != plane) {
                     let at = stage.at(class, Constraint::Plane(other));
@@ -164,7 +171,8 @@ impl Kernel {
                     let joins = fifo.len > 0
                         && (across || self.slab.get(fifo.head).owner == owner)
                         && self.space.next_page(&self.blocks, other, stream) == page
-                        && self.finds_page(&fifo, class, other);
+                        && self.finds_page(&fifo, class, other)
+                        && self.goes_along(fifo.head, other, to_write, &mut sent);
                     if joins {
                         self.send(stage, at, die);
                     }
@@ -190,14 +198,33 @@ impl Kernel {
 
     /// Sends the first read of a plane to its die that may join a command for pages of this offset; only of the request
     /// given, if one is.
-    fn send_partner(&mut self, stage: &mut Stage, (class, plane): (Class, u32), page: u32, owner: Option<u32>) {
+    fn send_partner(
+        &mut self,
+        stage: &mut Stage,
+        (class, plane): (Class, u32),
+        page: u32,
+        owner: Option<u32>,
+        sent: &mut Vec<PackedOperation>,
+    ) {
         let place = Constraint::Plane(plane);
         let at = stage.at(class, place);
         if stage.queue(at).fifo.len == 0 {
             return;
         }
         let fits = |op: &FlashOp| owner.is_none_or(|owner| op.owner == owner) && self.joins(op, page);
-        let Some((before, slot)) = stage.queue(at).fifo.position(&self.slab, self.pack.window(), fits) else { return };
+        let (fifo, window) = (stage.queue(at).fifo, self.pack.window());
+        let found = if self.refuses {
+            let fit: Vec<_> =
+                fifo.slots(&self.slab).take(window as usize).filter(|&slot| fits(self.slab.get(slot))).collect();
+            let agreed = fit.into_iter().find(|&slot| self.goes_along(slot, plane, page, sent));
+            agreed.and_then(|agreed| {
+                let sequence = self.slab.get(agreed).sequence;
+                fifo.position(&self.slab, window, |op| op.sequence == sequence)
+            })
+        } else {
+            fifo.position(&self.slab, window, fits)
+        };
+        let Some((before, slot)) = found else { return };
         stage.queue_mut(at).fifo.take(&mut self.slab, before, slot);
         stage.count_staged(at, -1);
         stage.count_waiting(self.planes_per_die.quotient(plane), class, 1);

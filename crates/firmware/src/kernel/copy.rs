@@ -28,7 +28,7 @@ impl Kernel {
             {
                 continue;
             }
-            let joined = self.take_read(partner, class, window, |kernel, op| {
+            let joined = self.take_beside(die, (partner, class), window, |kernel, op| {
                 op.role == Role::Copy && kernel.page_of(op.source) == page && kernel.may_stay(partner, op.source)
             });
             if let Some(slot) = joined {

@@ -191,16 +191,22 @@ impl Kernel {
         self.take_read(plane, Class::HOST_READ, u32::MAX, |_, other| other.sequence == op.sequence);
         self.command.clear(Kind::Read);
         let mut reads = Batch::default();
-        let mut add = |kernel: &mut Self, slot| {
+        let add = |kernel: &mut Self, reads: &mut Batch, slot| {
             reads.pages[usize::from(reads.count)] = slot;
             reads.count += 1;
             kernel.add_page_read(slot)
         };
-        add(self, slot)?;
+        add(self, &mut reads, slot)?;
         for partner in (die * planes..(die + 1) * planes).filter(|&partner| partner != plane) {
             let fits = |kernel: &Self, op: &_| kernel.joins(op, page) && kernel.is_apart(die, op.source);
-            if let Some(slot) = self.take_read(partner, Class::HOST_READ, window, fits) {
-                add(self, slot)?;
+            let found = if self.refuses {
+                let command = &reads.pages[..usize::from(reads.count)];
+                self.take_agreed(die, command, (partner, Class::HOST_READ), window, fits)
+            } else {
+                self.take_read(partner, Class::HOST_READ, window, fits)
+            };
+            if let Some(slot) = found {
+                add(self, &mut reads, slot)?;
             }
         }
         self.interruptions[die as usize].reads = reads;

@@ -85,7 +85,8 @@ impl Kernel {
                     *looked_at += 1;
                     let goes = *looked_at <= most
                         && (!within || op.owner == lead.owner)
-                        && self.fits_beside(&op, plane, chosen);
+                        && self.fits_beside(&op, plane, chosen)
+                        && (!self.refuses || self.agrees_beside(at, plane, chosen));
                     goes.then_some(plane)
                 }
                 _ => None,
@@ -147,8 +148,11 @@ impl Kernel {
                     && self.fits_beside(op, plane, &joining.chosen)
                     && (!within || self.shares_request(op, plane, &joining.chosen))
             };
-            let waiting = self.waiting_operations(queue).into_iter().filter(can_join);
-            let (slots, shown): (Vec<_>, Vec<_>) = waiting.unzip();
+            let mut waiting: Vec<_> = self.waiting_operations(queue).into_iter().filter(can_join).collect();
+            if self.refuses {
+                waiting.retain(|&(slot, one)| self.agrees_beside(slot, one.plane, &joining.chosen));
+            }
+            let (slots, shown): (Vec<_>, Vec<_>) = waiting.into_iter().unzip();
             if slots.is_empty() {
                 return;
             }

@@ -31,7 +31,8 @@ impl Kernel {
         let window = self.pack.window();
         for other in self.guests_of(lead) {
             for partner in self.planes_left(die) {
-                if let Some(slot) = self.take_read(partner, other, window, |kernel, op| kernel.joins(op, page)) {
+                if let Some(slot) = self.take_beside(die, (partner, other), window, |kernel, op| kernel.joins(op, page))
+                {
                     self.add_read(die, slot)?;
                     self.dies[die as usize].mixed = true;
                 }
@@ -52,6 +53,13 @@ impl Kernel {
                     continue;
                 }
                 let Some(place) = self.write_for(die, partner, other) else { continue };
+                let head = match place {
+                    Waits::Plane(plane) => self.queues[plane as usize * CLASSES + other.index()].head,
+                    Waits::Shared(index, _) => self.shared[index].head,
+                };
+                if !self.agrees_on_write(die, head, partner) {
+                    continue;
+                }
                 let before = self.dies[die as usize].count;
                 self.bind_page(die, partner, other, place)?;
                 self.dies[die as usize].mixed |= self.dies[die as usize].count > before;

@@ -17,6 +17,7 @@
 
 mod account;
 mod after;
+mod agree;
 mod ahead;
 mod around;
 mod attend;
@@ -456,6 +457,8 @@ pub struct Kernel {
     /// True if commands may take operations of other tasks along.
     #[serde(skip)]
     mixes: bool,
+    /// True if the packer may refuse operations that fit.
+    refuses: bool,
     /// True while a page is bound in a drive whose planes are paired during collections.
     #[serde(skip)]
     binding: bool,

@@ -63,7 +63,10 @@ impl Kernel {
         let planes = self.flash.geometry().planes_per_die;
         for partner in (die * planes..(die + 1) * planes).filter(|&partner| partner != plane) {
             let fifo = self.queues[partner as usize * CLASSES + class.index()];
-            if self.leads_parity(&fifo) && self.blocks.get(self.slab.get(fifo.head).source).write_point == page {
+            if self.leads_parity(&fifo)
+                && self.blocks.get(self.slab.get(fifo.head).source).write_point == page
+                && self.agrees(die, fifo.head, partner, page * self.pages_per_program)
+            {
                 self.bind_parity(die, class, partner);
             }
         }

@@ -1,14 +1,20 @@
 //! Policies in Python that decide while commands are put together, or put on their way: packing, redundancy, deallocations.
 
+use super::dies::us;
 use super::{odd, truth, whole, Seated};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 use std::fmt;
-use wordline_drive::guests::{AroundView, Class, Figures, GuestPack, GuestRedundancy, GuestTrim, Raid, Refusal};
+use wordline_drive::guests::{
+    AroundView, Class, Figures, GuestPack, GuestRedundancy, GuestTrim, PackedOperation, Raid, Refusal,
+};
 
 /// A packer.
 pub(super) struct Packer {
     pub(super) seated: Seated,
     mixes: bool,
+    /// Asked whether an operation shares a command, if the policy has it.
+    fits: Option<Py<PyAny>>,
 }
 
 impl fmt::Debug for Packer {
@@ -20,7 +26,8 @@ impl fmt::Debug for Packer {
 impl Packer {
     pub(super) fn new(py: Python<'_>, seated: Seated) -> PyResult<Result<Self, String>> {
         let mixes = seated.object.bind(py).getattr("mixes")?.is_truthy()?;
-        Ok(Ok(Self { seated, mixes }))
+        let fits = seated.method(py, "fits")?;
+        Ok(Ok(Self { seated, mixes, fits }))
     }
 }
 
@@ -34,8 +41,26 @@ impl GuestPack for Packer {
         Ok(answer?)
     }
 
+    fn refuses(&self) -> bool {
+        self.fits.is_some()
+    }
+
+    fn fits(&mut self, command: &[PackedOperation], other: &PackedOperation) -> Result<bool, Refusal> {
+        let Some(fits) = &self.fits else { return Ok(true) };
+        let told = |one: &PackedOperation| {
+            let PackedOperation { class, plane, page, request, sequence, .. } = *one;
+            (class.name(), plane, page, request, sequence, us(one.waited))
+        };
+        let answer = self.seated.ask(|py| {
+            let command = PyList::new(py, command.iter().map(told))?;
+            truth(&fits.bind(py).call1((command, told(other)))?)
+        })?;
+        Ok(answer?)
+    }
+
     fn fork(&self) -> Box<dyn GuestPack> {
-        Box::new(Self { seated: self.seated.copy(), mixes: self.mixes })
+        let (seated, [fits]) = self.seated.copy_with(["fits"]);
+        Box::new(Self { seated, mixes: self.mixes, fits })
     }
 }
 

@@ -1,11 +1,11 @@
 //! Guest: an external packer.
 //!
 //! Source: whoever wrote it.
-//! Faithful: its figures, and the tasks whose operations it lets into a command of another task. Simplified: which operations fit
-//! together is the rule of `planes` (one kind, one page offset, different planes of a die), and the oldest ones that fit join. Classes
-//! of one task are no question: its data never share a command with its mapping table.
+//! Faithful: its figures, the tasks whose operations it lets into a command of another task, and the operations that it refuses.
+//! Simplified: what it does not refuse fits together by the rule of `planes` (one kind, one page offset, different planes of a die), and
+//! the oldest of these join. Classes of one task are no question: its data never share a command with its mapping table.
 
-use super::{checked_passes, CacheMode, Pack};
+use super::{checked_passes, CacheMode, Pack, PackedOperation};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::task::Class;
 use crate::ConfigError;
@@ -25,6 +25,19 @@ pub trait GuestPack: Tells + std::fmt::Debug + Send {
     /// Says what went wrong; the run ends.
     fn joins(&mut self, lead: Class, other: Class) -> Result<bool, Refusal>;
 
+    /// As [`Pack::refuses`], asked once.
+    fn refuses(&self) -> bool {
+        false
+    }
+
+    /// As [`Pack::fits`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn fits(&mut self, _command: &[PackedOperation], _other: &PackedOperation) -> Result<bool, Refusal> {
+        Ok(true)
+    }
+
     /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
     fn fork(&self) -> Box<dyn GuestPack>;
 }
@@ -42,6 +55,7 @@ pub struct Guest {
     window: u32,
     gather: bool,
     mixes: bool,
+    refuses: bool,
     cache: Option<CacheMode>,
 }
 
@@ -57,13 +71,14 @@ impl Guest {
         let window = options.whole("pack", "window", 0..=64)?;
         let (gather, cache) = (options.truth("pack", "gather")?, options.truth("pack", "cache")?);
         let passes = checked_passes(options.whole("pack", "passes", 0..=65_535)?)?;
-        let mixes = object.mixes();
+        let (mixes, refuses) = (object.mixes(), object.refuses());
         if gather && window == 0 {
             let problem = "has no effect with pack.window = 0, which packs nothing; remove one of them";
             return Err(ConfigError::new("pack.gather", true, problem));
         }
-        if mixes && window == 0 {
-            let problem = "packs nothing, so that the method 'joins' has no effect; use 1 to 64";
+        let method = if mixes { "joins" } else { "fits" };
+        if (mixes || refuses) && window == 0 {
+            let problem = format!("packs nothing, so that the method '{method}' has no effect; use 1 to 64");
             return Err(ConfigError::new("pack.window", 0, problem));
         }
         if mixes && cache {
@@ -71,8 +86,12 @@ impl Guest {
                 "does not go with the method 'joins': a command of two tasks has no followers; remove one of them";
             return Err(ConfigError::new("pack.cache", true, problem));
         }
+        if refuses && cache {
+            let problem = "does not go with the method 'fits', which is not asked about followers; remove one of them";
+            return Err(ConfigError::new("pack.cache", true, problem));
+        }
         let seat = Box::new(Seat::new(&options.policy, object));
-        Ok(Self { seat, window, gather, mixes, cache: cache.then_some(CacheMode { passes }) })
+        Ok(Self { seat, window, gather, mixes, refuses, cache: cache.then_some(CacheMode { passes }) })
     }
 }
 
@@ -93,6 +112,15 @@ impl Pack for Guest {
     fn joins(&mut self, lead: Class, other: Class) -> bool {
         // Without an answer the run ends.
         lead.task() != other.task() && self.seat.ask(|guest| guest.joins(lead, other)).unwrap_or(false)
+    }
+
+    fn refuses(&self) -> bool {
+        self.refuses
+    }
+
+    fn fits(&mut self, command: &[PackedOperation], other: &PackedOperation) -> bool {
+        // Without an answer the run ends.
+        self.seat.ask(|guest| guest.fits(command, other)).unwrap_or(false)
     }
 
     #[inline]

@@ -4,12 +4,30 @@ use crate::policies;
 use crate::policy::Trouble;
 use crate::task::Class;
 use serde::{Deserialize, Serialize};
+use wordline_base::Time;
 
 /// Limits of cache mode on a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheMode {
     /// Followers in a row before an older operation of their class that waits for other planes of the die.
     pub passes: u32,
+}
+
+/// An operation that a command has, or could take along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackedOperation {
+    /// Its class.
+    pub class: Class,
+    /// Its plane.
+    pub plane: u32,
+    /// Its page of a block; none for an erase.
+    pub page: Option<u32>,
+    /// Of an operation of the host, its request, if it belongs to one.
+    pub request: Option<u32>,
+    /// Its number in the order of becoming ready.
+    pub sequence: u64,
+    /// How long it has waited.
+    pub waited: Time,
 }
 
 /// Decides which operations join a command of a die, and which may follow it.
@@ -31,6 +49,14 @@ pub trait Pack {
     /// True if an operation of a class may share a command that one of another task leads.
     fn joins(&mut self, _lead: Class, _other: Class) -> bool {
         false
+    }
+    /// True if it may refuse single operations that fit.
+    fn refuses(&self) -> bool {
+        false
+    }
+    /// True if an operation that fits may share a command with those given, of which the first leads.
+    fn fits(&mut self, _command: &[PackedOperation], _other: &PackedOperation) -> bool {
+        true
     }
     /// Cache mode for reads that follow reads and programs that follow programs, if used.
     fn cache(&self) -> Option<CacheMode>;
@@ -58,6 +84,8 @@ policies! {
         fn within_request(self: &Self) -> bool;
         fn mixes(self: &Self) -> bool;
         fn joins(self: &mut Self, lead: Class, other: Class) -> bool;
+        fn refuses(self: &Self) -> bool;
+        fn fits(self: &mut Self, command: &[PackedOperation], other: &PackedOperation) -> bool;
         fn cache(self: &Self) -> Option<CacheMode>;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }
