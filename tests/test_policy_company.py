@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 import wordline as package
 from conftest import ROOT, Run, done, parsed
 from test_policy_families import partial, settings, told_at_end
-from wordline.policy import AroundView, Pack, Policy, Raid, Redundancy, Superblock, Trim
+from wordline.policy import AroundView, Pack, Policy, Raid, Redundancy, Superblock, Trim, Victim, VictimView
 
 COMPANY = ROOT / "docs" / "examples" / "company.py"
 
@@ -206,6 +206,24 @@ def protecting(**methods: object) -> type[Redundancy]:
         ({"superblock": 4}, r"its method 'superblock' is of no use: it answered 4 \(int\); expected Superblock"),
         ({"superblock": (4.0, True)}, "its method 'superblock' is of no use"),
         ({"superblock": (-1, True)}, "its method 'superblock' is of no use"),
+        (
+            {"superblock": Superblock(4, groups=3)},
+            r"the groups of its superblocks are of no use: it answered 3 \(int\); expected the dies of each group",
+        ),
+        ({"superblock": Superblock(4, groups=[[0, 1, 2, "x"]])}, "the groups of its superblocks are of no use"),
+        (
+            {"superblock": Superblock(4, groups=[[0, 1, 2, 3], [4, 5, 6]])},
+            "group 1 of its superblocks has 3 dies: must be 4, the dies of a superblock",
+        ),
+        (
+            {"superblock": Superblock(4, groups=[[0, 1, 2, 3], [4, 5, 6, 8]])},
+            "its groups have die 8, which does not exist: dies 0 to 7 do",
+        ),
+        (
+            {"superblock": Superblock(4, groups=[[0, 1, 2, 3], [4, 5, 6, 0]])},
+            "its groups have die 0 twice: must have each die once",
+        ),
+        ({"superblock": Superblock(4, groups=[[0, 1, 2, 3]])}, "its groups lack die 4: must have each die once"),
         ({"raid": Raid(3)}, "its stripes have 3 dies: must be 2 to 8, and divide the 16 planes"),
         ({"raid": Raid(4, 0)}, "its memory has room for the changes of 0 stripes: must be at least 1"),
         ({"raid": Raid(True)}, "its method 'raid' is of no use"),
@@ -257,6 +275,53 @@ def test_a_redundancy_is_refused_what_built_in_ones_are(
     with pytest.raises(package.InputError) as caught:
         package.check(drive, {"redundancy.policy": "odd", **keys}, policies=[protecting(**methods)])
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("parity", [False, True])
+@pytest.mark.parametrize(
+    ("groups", "planes"),
+    [
+        (None, {0, 2}),
+        ([[0, 2, 4, 6], [1, 3, 5, 7]], {0, 2}),
+        ([[0, 1, 2, 3], [4, 5, 6, 7]], {0, 8}),
+        (((5, 0, 3, 4), (1, 6, 2, 7)), {10, 2}),
+        ([range(4, 8), range(4)], {8, 0}),
+    ],
+)
+def test_superblocks_have_the_dies_of_their_groups(
+    drive: Path, partial: Path, parity: bool, groups: Sequence[Sequence[int]] | None, planes: set[int]
+) -> None:
+    seen: set[int] = set()
+
+    class Seeing(Victim):
+        name = "seeing"
+
+        def choose(self, view: VictimView) -> int | None:
+            # The first block of each superblock, in plane 0 of the first die of its group.
+            seen.update(view.blocks // self.drive.blocks_per_plane)
+            return view.blocks[0] if view.valid[0] + 8 * view.units_per_page <= view.units_per_block else None
+
+    policy = protecting(superblock=Superblock(4, parity, groups))
+    keys = {**AMPLE, "mapping.unit_kib": 4, "verify.shadow": True, "capacity.raw_over_logical": 1.6 if parity else 1.3}
+    own = {**keys, "redundancy.policy": "odd"}
+    other = package.run(drive, partial, own, policies=[policy])
+    built_in = {**keys, "redundancy.policy": "rain" if parity else "superblock", "redundancy.dies": 4}
+    if not parity:
+        same = package.run(drive, partial, built_in)["outcome"] == other["outcome"]
+        assert same == (planes == {0, 2})
+    package.run(drive, partial, {**own, "victim.policy": "seeing"}, policies=[policy, Seeing])
+    assert seen == planes
+
+
+def test_the_example_of_rain_can_keep_to_few_channels(wordline: Run, drive: Path, partial: Path) -> None:
+    def result(sets: str) -> dict[str, Any]:
+        rain = f"{DRIVE} capacity.raw_over_logical=1.6 redundancy.policy=python-rain redundancy.dies=4 {sets}"
+        options = ("--policy", COMPANY, "--quiet", "--json", "-")
+        return parsed(done(wordline("run", drive, partial, *settings(rain), *options)))
+
+    spread, narrow = result(""), result("redundancy.spread=false")
+    assert spread["outcome"] != narrow["outcome"]
+    assert narrow["superblocks"]["rebuilt_reads"] > 100
 
 
 def test_a_redundancy_sees_reads_that_wait_for_background_tasks(drive: Path, partial: Path) -> None:
@@ -383,3 +448,10 @@ def test_a_snapshot_has_name_and_options(drive: Path, partial: Path, tmp_path: P
     assert kept.run(partial)["outcome"] == made.run(partial)["outcome"]
     with pytest.raises(package.InputError):
         package.Drive(drive, keys, snapshot=tmp_path / "kept.snapshot")
+
+    class Other(Mine):
+        def superblock(self) -> Superblock:
+            return Superblock(self.dies, parity=True, groups=[[0, 1, 2, 3], [4, 5, 6, 7]])
+
+    with pytest.raises(package.InputError, match="form other superblocks"):
+        package.Drive(drive, keys, snapshot=tmp_path / "kept.snapshot", policies=[Other])

@@ -10,12 +10,17 @@ class Rain(Redundancy):
 
     name = "python-rain"
     dies: Annotated[int, "Dies of a superblock; 0 for all."] = 0
+    spread: Annotated[
+        bool, "Neighbours are on different channels; if not, dies follow each other channel by channel."
+    ] = True
     erase_in_turn: Annotated[bool, "Dies erase their blocks one after the other."] = True
     least_gain_us: Annotated[float, "Reads are rebuilt if that is sooner by more than this, in microseconds."] = 0.0
 
     def superblock(self) -> Superblock:
-        """As ``rain``."""
-        return Superblock(self.dies or self.drive.dies, parity=True)
+        """As ``rain``, unless it keeps to few channels."""
+        dies, all_ = self.dies or self.drive.dies, range(self.drive.dies)
+        groups = None if self.spread else [all_[first : first + dies] for first in all_[::dies]]
+        return Superblock(dies, parity=True, groups=groups)
 
     def erases_in_turn(self) -> bool:
         """As the option says."""

@@ -50,7 +50,6 @@ from wordline.policy.commands import (
     WaitingTransaction,
 )
 from wordline.policy.data import (
-    AroundView,
     CandidateView,
     Collect,
     Fold,
@@ -63,8 +62,6 @@ from wordline.policy.data import (
     MoveView,
     Place,
     Placement,
-    Raid,
-    Redundancy,
     Refresh,
     Schedule,
     SequenceView,
@@ -73,7 +70,6 @@ from wordline.policy.data import (
     SlcView,
     SpaceView,
     StepView,
-    Superblock,
     Trim,
     Upkeep,
     UpkeepView,
@@ -82,6 +78,7 @@ from wordline.policy.data import (
     Wear,
 )
 from wordline.policy.families import FAMILIES, KINDS, bases, described, given
+from wordline.policy.redundancy import AroundView, Raid, Redundancy, Superblock
 
 __all__ = [
     "FAMILIES",

@@ -16,13 +16,13 @@ from wordline.policy.data import (
     FreeBlock,
     Mapping,
     Placement,
-    Redundancy,
     Refresh,
     Slc,
     Trim,
     Victim,
     Wear,
 )
+from wordline.policy.redundancy import Redundancy
 from wordline.policy.seats import (
     ArbiterSeat,
     BufferSeat,

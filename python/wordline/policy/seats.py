@@ -21,7 +21,6 @@ from wordline.policy.commands import (
     WaitingTransaction,
 )
 from wordline.policy.data import (
-    AroundView,
     CandidateView,
     Collect,
     FreeBlock,
@@ -31,7 +30,6 @@ from wordline.policy.data import (
     MergeView,
     MoveView,
     Placement,
-    Redundancy,
     Schedule,
     SequenceView,
     Slc,
@@ -44,6 +42,7 @@ from wordline.policy.data import (
     VictimView,
 )
 from wordline.policy.figures import told
+from wordline.policy.redundancy import AroundView, Redundancy
 
 
 class _Told:
@@ -393,6 +392,7 @@ class RedundancySeat(_FamilySeat):
     def __init__(self, policy: Redundancy) -> None:
         super().__init__(policy)
         self.superblock, self.raid = policy.superblock(), policy.raid()
+        self.groups = getattr(self.superblock, "groups", None)
         self.collects_in_turn, self.erases_in_turn = policy.collects_in_turn(), policy.erases_in_turn()
         self.has_ways_around = _has(policy, Redundancy, "goes_around")
         goes_around = policy.goes_around

@@ -32,23 +32,25 @@ pub(crate) struct Supers {
 }
 
 impl Supers {
-    /// The planes of each group of dies. Neighbours of a group are on different channels, and planes of one number in their
-    /// dies follow each other.
-    fn planes_of_groups(stripe: Stripe, geometry: &Geometry) -> Vec<Vec<u32>> {
+    /// The planes of each group of dies: of those given, or else so that neighbours of a group are on different channels. Planes of one
+    /// number in their dies follow each other.
+    fn planes_of_groups(stripe: Stripe, groups: Option<&[Vec<u32>]>, geometry: &Geometry) -> Vec<Vec<u32>> {
         let (channels, ways) = (geometry.channels, geometry.dies_per_channel());
-        let in_turn: Vec<u32> =
-            (0..ways).flat_map(|way| (0..channels).map(move |channel| channel * ways + way)).collect();
-        let groups = in_turn.chunks(stripe.dies as usize);
+        let in_turn: Vec<u32> = match groups {
+            Some(groups) => groups.concat(),
+            None => (0..ways).flat_map(|way| (0..channels).map(move |channel| channel * ways + way)).collect(),
+        };
         let plane_of = |plane: u32, die: &u32| die * stripe.planes_per_die + plane;
-        groups
+        in_turn
+            .chunks(stripe.dies as usize)
             .map(|dies| {
                 (0..stripe.planes_per_die).flat_map(|plane| dies.iter().map(move |die| plane_of(plane, die))).collect()
             })
             .collect()
     }
 
-    fn new(stripe: Stripe, geometry: &Geometry, units_per_program: u32) -> Self {
-        let planes = Self::planes_of_groups(stripe, geometry);
+    fn new(stripe: Stripe, groups: Option<&[Vec<u32>]>, geometry: &Geometry, units_per_program: u32) -> Self {
+        let planes = Self::planes_of_groups(stripe, groups, geometry);
         let mut group = vec![0; geometry.planes() as usize];
         for (at, planes) in (0..).zip(&planes) {
             planes.iter().for_each(|&plane| group[plane as usize] = at);
@@ -78,9 +80,9 @@ impl Supers {
 }
 
 impl Blocks {
-    /// Blocks form superblocks from now on. All are free.
-    pub(crate) fn form_superblocks(&mut self, stripe: Stripe, geometry: &Geometry) {
-        let supers = Supers::new(stripe, geometry, self.units_per_program);
+    /// Blocks form superblocks from now on, of these groups of dies if they are given. All are free.
+    pub(crate) fn form_superblocks(&mut self, stripe: Stripe, groups: Option<&[Vec<u32>]>, geometry: &Geometry) {
+        let supers = Supers::new(stripe, groups, geometry, self.units_per_program);
         if self.ranked {
             let lists = (self.units_per_block * supers.size()) as usize + 1;
             for domain in &mut self.domains {

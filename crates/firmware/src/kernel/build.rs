@@ -249,7 +249,7 @@ impl Kernel {
             flash,
         };
         if let Some(stripe) = plan.stripe {
-            kernel.blocks.form_superblocks(stripe, &geometry);
+            kernel.blocks.form_superblocks(stripe, kernel.redundancy.groups(), &geometry);
         }
         if plan.slc.is_some_and(|slc| slc.fixed) {
             kernel.blocks.weigh_slc(plan.slc_units_lacking());

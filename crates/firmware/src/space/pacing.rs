@@ -439,7 +439,7 @@ mod tests {
         let plan = config.plan(&geometry).unwrap();
         let build = config.build(&geometry, PAGE, 1);
         let mut blocks = Blocks::new(sizes(2), true, &mut config.free_block.build(&build).unwrap());
-        blocks.form_superblocks(plan.stripe.unwrap(), &geometry);
+        blocks.form_superblocks(plan.stripe.unwrap(), None, &geometry);
         (0..18).for_each(|_| assert!(blocks.open_first_superblock(0).is_some()));
         let space = Space::new(2, &plan);
         assert_eq!((blocks.free_in_domain(0), space.pace_room), (4, 2 * 8 + 2));

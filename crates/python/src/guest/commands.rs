@@ -68,6 +68,8 @@ impl GuestPack for Packer {
 pub(super) struct Protector {
     pub(super) seated: Seated,
     figures: Figures,
+    /// The dies of each group whose blocks form superblocks, if it gives them.
+    groups: Option<Vec<Vec<u32>>>,
 }
 
 impl fmt::Debug for Protector {
@@ -79,12 +81,28 @@ impl fmt::Debug for Protector {
 impl Protector {
     /// With the figures that its methods give.
     pub(super) fn new(py: Python<'_>, seated: Seated) -> PyResult<Result<Self, String>> {
-        let figures = Self::figures_of(seated.object.bind(py))?;
-        Ok(figures.map(|figures| Self { seated, figures }))
+        let object = seated.object.bind(py);
+        let (figures, groups) = (Self::figures_of(object)?, Self::groups_of(object)?);
+        Ok(figures.and_then(|figures| Ok(Self { figures, groups: groups?, seated })))
+    }
+
+    /// The groups of its superblocks, if it has some.
+    fn groups_of(object: &Bound<'_, PyAny>) -> PyResult<Result<Option<Vec<Vec<u32>>>, String>> {
+        const WANTED: &str = "the dies of each group, such as [[0, 1], [2, 3]], or None";
+        let answer = object.getattr("groups")?;
+        if answer.is_none() {
+            return Ok(Ok(None));
+        }
+        let rows = answer.extract::<Vec<Vec<Bound<'_, PyAny>>>>().ok();
+        let row = |row: Vec<Bound<'_, PyAny>>| row.iter().map(whole).collect::<Option<Vec<u32>>>();
+        let groups = rows.and_then(|rows| rows.into_iter().map(row).collect::<Option<Vec<_>>>());
+        Ok(groups
+            .map(Some)
+            .ok_or_else(|| format!("the groups of its superblocks are of no use: {}", odd(&answer, WANTED))))
     }
 
     fn figures_of(object: &Bound<'_, PyAny>) -> PyResult<Result<Figures, String>> {
-        const SUPERBLOCK: &str = "Superblock(dies, parity), or None";
+        const SUPERBLOCK: &str = "Superblock(dies, parity, groups), or None";
         const RAID: &str = "Raid(dies, open_stripes), or None";
         let of_no_use = |method: &str, answer: &Bound<'_, PyAny>, wanted: &str| {
             Ok(Err(format!("its method '{method}' is of no use: {}", odd(answer, wanted))))
@@ -93,7 +111,9 @@ impl Protector {
             Figures { has_ways_around: object.getattr("has_ways_around")?.is_truthy()?, ..Figures::default() };
         let answer = object.getattr("superblock")?;
         if !answer.is_none() {
-            let pair = answer.extract::<(Bound<'_, PyAny>, bool)>().ok();
+            let with_groups = answer.extract::<(Bound<'_, PyAny>, bool, Bound<'_, PyAny>)>();
+            let pair = with_groups.map(|(dies, parity, _)| (dies, parity)).or_else(|_| answer.extract());
+            let pair: Option<(Bound<'_, PyAny>, bool)> = pair.ok();
             let Some(pair) = pair.and_then(|(dies, parity)| Some((whole(&dies)?, parity))) else {
                 return of_no_use("superblock", &answer, SUPERBLOCK);
             };
@@ -126,6 +146,10 @@ impl GuestRedundancy for Protector {
         self.figures
     }
 
+    fn groups(&self) -> Option<Vec<Vec<u32>>> {
+        self.groups.clone()
+    }
+
     fn goes_around(&mut self, view: &AroundView) -> Result<bool, Refusal> {
         let answer = self.seated.ask(|py| {
             let told = (view.wait as f64 / 1e6, view.wait_of_others as f64 / 1e6, view.held);
@@ -135,7 +159,7 @@ impl GuestRedundancy for Protector {
     }
 
     fn fork(&self) -> Box<dyn GuestRedundancy> {
-        Box::new(Self { seated: self.seated.copy(), figures: self.figures })
+        Box::new(Self { seated: self.seated.copy(), figures: self.figures, groups: self.groups.clone() })
     }
 }
 

@@ -58,10 +58,35 @@ impl Figures {
     }
 }
 
+/// What is wrong with groups of so many dies, if anything.
+fn groups_problem(groups: &[Vec<u32>], dies: u32, build: &Build<'_>) -> Option<String> {
+    let all = build.geometry.dies();
+    if let Some(at) = groups.iter().position(|group| group.len() != dies as usize) {
+        let count = groups[at].len();
+        return Some(format!("group {at} of its superblocks has {count} dies: must be {dies}, the dies of a superblock"));
+    }
+    let mut taken = vec![false; all as usize];
+    for &die in groups.iter().flatten() {
+        let Some(taken) = taken.get_mut(die as usize) else {
+            return Some(format!("its groups have die {die}, which does not exist: dies 0 to {} do", all - 1));
+        };
+        if std::mem::replace(taken, true) {
+            return Some(format!("its groups have die {die} twice: must have each die once"));
+        }
+    }
+    let missing = taken.iter().position(|taken| !taken)?;
+    Some(format!("its groups lack die {missing}: must have each die once"))
+}
+
 /// An external redundancy.
 pub trait GuestRedundancy: Tells + std::fmt::Debug + Send {
     /// Its figures, asked once.
     fn figures(&self) -> Figures;
+
+    /// As [`Redundancy::groups`], asked once.
+    fn groups(&self) -> Option<Vec<Vec<u32>>> {
+        None
+    }
 
     /// As [`Redundancy::goes_around`].
     ///
@@ -85,6 +110,8 @@ pub struct Guest {
     seat: Box<Seat<Box<dyn GuestRedundancy>>>,
     figures: Figures,
     stripe: Option<Stripe>,
+    #[serde(skip)]
+    groups: Option<Vec<Vec<u32>>>,
 }
 
 impl Guest {
@@ -100,15 +127,24 @@ impl Guest {
         if let Some(problem) = figures.problem(build) {
             return Err(options.error("redundancy", problem));
         }
+        let groups = object.groups();
+        let problem = groups.as_ref().zip(figures.superblock);
+        if let Some(problem) = problem.and_then(|(groups, (dies, _))| groups_problem(groups, dies, build)) {
+            return Err(options.error("redundancy", problem));
+        }
         let planes_per_die = build.geometry.planes_per_die;
         let stripe = figures.superblock.map(|(dies, parity)| Stripe { dies, planes_per_die, parity });
-        Ok(Self { seat: Box::new(Seat::new(&options.policy, object)), figures, stripe })
+        Ok(Self { seat: Box::new(Seat::new(&options.policy, object)), figures, stripe, groups })
     }
 }
 
 impl Redundancy for Guest {
     fn stripe(&self) -> Option<Stripe> {
         self.stripe
+    }
+
+    fn groups(&self) -> Option<&[Vec<u32>]> {
+        self.groups.as_deref()
     }
 
     fn raid(&self) -> Option<Raid> {

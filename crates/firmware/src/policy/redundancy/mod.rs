@@ -58,6 +58,10 @@ pub trait Redundancy {
     fn stripe(&self) -> Option<Stripe> {
         None
     }
+    /// The dies of each group whose blocks form superblocks; none if neighbours of a group are on different channels.
+    fn groups(&self) -> Option<&[Vec<u32>]> {
+        None
+    }
     /// How parity is formed of logical pages, if it is.
     fn raid(&self) -> Option<Raid> {
         None
@@ -96,6 +100,7 @@ policies! {
     guest guest::Guest;
     methods {
         fn stripe(self: &Self) -> Option<Stripe>;
+        fn groups(self: &Self) -> Option<&[Vec<u32>]>;
         fn raid(self: &Self) -> Option<Raid>;
         fn collects_in_turn(self: &Self) -> bool;
         fn erases_in_turn(self: &Self) -> bool;
