@@ -152,11 +152,16 @@ def test_only_what_can_join_is_shown(drive: Path, tmp_path: Path) -> None:
         return policy.random.choice([None, *range(len(waiting))])
 
     policy = choosing(AtOnce("package"), leads=leads, joins=joins)
-    sets = {"placement.policy": "static", "collect.scope": "plane", "capacity.raw_over_logical": 1.6}
+    sets: dict[str, object] = {"placement.policy": "static", "collect.scope": "plane", "capacity.raw_over_logical": 1.6}
     sets |= {"verify.shadow": True, "dispatch.policy": "odd", "mapping.unit_kib": 4, "pack.policy": "planes"}
     first = package.run(drive, load, sets, policies=[policy])
     assert min(asked) > 500
     assert package.run(drive, load, sets, policies=[policy])["outcome"] == first["outcome"]
+    # A fork goes on with the random numbers of the drive.
+    mine = package.Drive(drive, sets, policies=[policy])
+    mine.run(load)
+    fork = mine.fork()
+    assert fork.run(load)["outcome"] == mine.run(load)["outcome"]
 
 
 @pytest.mark.parametrize("sets", DRIVES)

@@ -16,6 +16,7 @@ from wordline.policy import (
     Dispatch,
     FreeBlock,
     Pack,
+    PackedOperation,
     Place,
     Placement,
     Policy,
@@ -139,7 +140,7 @@ class Sender(Dispatch):
 
 
 class Sociable(Pack):
-    """Lets operations of other tasks in at random, and by what it remembers."""
+    """Lets operations of other tasks in, and of all tasks, at random, and by what it remembers."""
 
     name = "sociable"
 
@@ -149,6 +150,10 @@ class Sociable(Pack):
     def joins(self, lead: str, other: str) -> bool:
         self.memory.asked += 1
         return self.memory.asked % 5 > 0 and self.random.random() < 0.5
+
+    def fits(self, command: list[PackedOperation], other: PackedOperation) -> bool:
+        self.memory.asked += 1
+        return self.memory.asked % 7 > 0 and self.random.random() < 0.8
 
 
 EVERY = [Moody, Restless, Fickle, Wandering, Unjust, Mover, Sender, Sociable]
