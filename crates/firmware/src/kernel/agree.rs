@@ -3,12 +3,30 @@
 //! They are asked where a command is put together, and where what may share one is sent to its die together. Drives without such a
 //! packer look at one truth value there.
 
-use super::{stream_of, Kernel};
+use super::{stream_of, Fault, Kernel};
 use crate::ops::{FlashOp, NONE};
 use crate::policy::pack::PackedOperation;
 use crate::task::{Action, Class, CLASSES};
 
 impl Kernel {
+    /// Takes the reads of other planes along that join one which leads a command, where the packer may refuse.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn join_agreed_reads(&mut self, die: u32, lead: u32, class: Class) -> Result<(), Fault> {
+        let FlashOp { source, owner, .. } = *self.slab.get(lead);
+        let (page, any_owner) = (self.page_of(source), !self.keeps_to_request(class));
+        let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, page) && (any_owner || op.owner == owner);
+        for partner in self.planes_left(die) {
+            if let Some(slot) = self.take_beside(die, (partner, class), self.pack.window(), fits) {
+                self.add_read(die, slot)?;
+            }
+        }
+        if self.mixes {
+            self.join_reads(die, class, page)?;
+        }
+        Ok(())
+    }
+
     /// Takes the first of the oldest `window` operations of a plane's queue that `fits` a command of a die, and that the packer lets in.
     #[inline(always)]
     pub(super) fn take_beside(

@@ -132,6 +132,9 @@ impl Kernel {
         self.add_read(die, slot)?;
         let window = self.pack.window();
         let planes = self.flash.geometry().planes_per_die;
+        if self.refuses {
+            return self.join_agreed_reads(die, slot, class);
+        }
         if window > 0 && planes > 1 {
             let page = self.page_of(source);
             let any_owner = !self.keeps_to_request(class);
@@ -140,7 +143,7 @@ impl Kernel {
                 if partner == plane {
                     continue;
                 }
-                if let Some(slot) = self.take_beside(die, (partner, class), window, fits) {
+                if let Some(slot) = self.take_read(partner, class, window, fits) {
                     self.add_read(die, slot)?;
                 }
             }
