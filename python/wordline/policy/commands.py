@@ -282,7 +282,8 @@ class Dispatch(Policy):
         :param chosen: what the transaction has; the first leads.
         :param waiting: the operations that can join, at least one, in the order in which they became ready: of the same
             kind, for planes of the package or die that it does not use yet, and in a die that it uses only with the
-            same page, for one multi-plane command. ``pack.policy`` has to allow that, too.
+            same page, for one multi-plane command. ``pack.policy`` has to allow that, too. Programs that fill
+            the page of one that was chosen come along by themselves.
         """
         return None
 

@@ -118,6 +118,43 @@ fn a_transaction_waits_for_its_bus_and_holds_up_another_channel() {
     assert!(waited.abs_diff(bus) < 15 * US, "{waited}");
 }
 
+/// Pages of four units: those of a page go together, and fill it, with those of the planes beside it.
+#[test]
+fn the_units_of_a_page_share_a_transaction() {
+    let text = |order: &str| {
+        format!(
+            r#"
+            geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 2,
+                blocks_per_plane = 32, pages_per_block = 16, page_kib = 16 }}
+            nand = {{ {FAST}, read_us = 50.0, program_us = 200.0, erase_us = 1000.0 }}
+            capacity = {{ raw_over_logical = 1.8 }}
+            mapping = {{ unit_kib = 4 }}
+            placement = {{ policy = "static", order = "{order}" }}
+            collect = {{ policy = "on-demand", scope = "plane" }}
+            buffer = {{ policy = "none" }}
+            {IN_ORDER}
+            "#
+        )
+    };
+    let kinds = |order: &str, [kib, expected]: [u64; 2]| {
+        let mut drive = drive(&text(order), 1);
+        let write = request(Op::Write, 0, kib as u32 * 1024);
+        drive.submit(0, write).expect("there is room");
+        drive.drain().expect("the drive comes to rest");
+        let programs = drive.kernel().counters().programs();
+        assert_eq!(programs, expected, "{kib} KiB, {order}");
+        let [_, writes] = drive.kernel().transactions().expect("there are transactions").of;
+        (writes.count, writes.pages)
+    };
+    // One page; two pages in both planes of a die, or in two dies; a page and a half.
+    assert_eq!(kinds("PDWC", [16, 1]), ([1, 0, 0, 0], [1, 0, 0, 0]));
+    assert_eq!(kinds("PDWC", [32, 2]), ([0, 1, 0, 0], [0, 2, 0, 0]));
+    assert_eq!(kinds("DPWC", [32, 2]), ([0, 0, 1, 0], [0, 0, 2, 0]));
+    assert_eq!(kinds("PDWC", [24, 2]), ([0, 1, 0, 0], [0, 2, 0, 0]));
+    // Eight pages in four planes: two transactions.
+    assert_eq!(kinds("PDWC", [128, 8]), ([0, 0, 0, 2], [0, 0, 0, 8]));
+}
+
 /// Pages of four units: what GC has read waits for company, so that the end of a read, which leaves the bus, may be the last event of
 /// all.
 #[test]

@@ -1,7 +1,7 @@
 //! What a transaction of the host has: the operation that leads it, and those that join it.
 //!
-//! At most one operation of a plane goes, all are of one kind, and those of a die have one page offset, so that they can share a
-//! command. Of these the oldest leads and the oldest join, unless the dispatch policy chooses.
+//! At most one operation of a plane goes, with the writes that fill its page; all are of one kind, and those of a die have one page offset,
+//! so that they can share a command. Of these the oldest leads and the oldest join, unless the dispatch policy chooses.
 
 use super::{stream_of, Kernel};
 use crate::ops::{Fifo, FlashOp, Role, NONE};
@@ -21,6 +21,8 @@ pub(super) struct Joining {
     planes: u32,
     /// By plane: operations of its kind that were looked at.
     looked_at: Vec<u32>,
+    /// By plane: how many of these were taken.
+    taken: Vec<u32>,
 }
 
 impl Joining {
@@ -32,11 +34,18 @@ impl Joining {
 
     /// One page, several planes of a die, single planes of several dies, or both.
     pub fn kind(&self, planes_per_die: Divisor) -> usize {
-        let die = |&(_, plane): &(u32, u32)| planes_per_die.quotient(plane);
-        let (first, pages) = (die(&self.chosen[0]), self.chosen.iter().map(die));
-        let several_dies = pages.clone().any(|die| die != first);
-        let several_planes = pages.clone().any(|die| pages.clone().filter(|&other| other == die).count() > 1);
-        usize::from(several_planes) + 2 * usize::from(several_dies)
+        let place = |&(_, plane): &(u32, u32)| (planes_per_die.quotient(plane), plane);
+        let (first, places) = (place(&self.chosen[0]).0, self.chosen.iter().map(place));
+        let several_dies = places.clone().any(|(die, _)| die != first);
+        let beside = |(die, plane)| places.clone().any(|(other, beside)| other == die && beside != plane);
+        usize::from(places.clone().any(beside)) + 2 * usize::from(several_dies)
+    }
+
+    /// Its pages, of so many units each.
+    pub fn pages(&self, units_per_page: u32) -> u64 {
+        // Of each plane, every unit that begins a page.
+        let before = |at: usize| self.chosen[..at].iter().filter(|one| one.1 == self.chosen[at].1).count() as u32;
+        (0..self.chosen.len()).filter(|&at| before(at) % units_per_page == 0).count() as u64
     }
 }
 
@@ -45,6 +54,7 @@ impl Kernel {
     pub(super) fn put_together(&mut self, queue: &mut Fifo, choices: Choices, joining: &mut Joining) {
         let lead = if choices.leads { self.chosen_lead(queue, joining) } else { queue.head };
         self.take_along(queue, lead, joining);
+        self.fill_page(queue, joining);
         if choices.joins {
             self.join_chosen(queue, joining);
         } else {
@@ -67,26 +77,62 @@ impl Kernel {
         joining.chosen.push((slot, self.plane_in_transaction(slot)));
     }
 
+    /// Takes the writes along that are programmed with the one that was chosen last: the oldest of its plane, until they fill what is programmed
+    /// together. One that has to wait holds up those behind it.
+    fn fill_page(&mut self, queue: &mut Fifo, joining: &mut Joining) {
+        let Some(&(slot, plane)) = joining.chosen.last() else { return };
+        let FlashOp { class, owner, .. } = *self.slab.get(slot);
+        let mut lacks = self.plan.units_per_program - 1;
+        if lacks == 0 || !class.is_write() {
+            return;
+        }
+        let within = self.keeps_to_request(class);
+        let (mut before, mut at) = (NONE, queue.head);
+        while at != NONE && lacks > 0 {
+            let op = *self.slab.get(at);
+            if op.class != class || self.plane_in_transaction(at) != plane {
+                before = at;
+            } else if within && op.owner != owner {
+                return;
+            } else {
+                queue.take(&mut self.slab, before, at);
+                joining.chosen.push((at, plane));
+                lacks -= 1;
+            }
+            at = op.next;
+        }
+    }
+
     /// Takes the operations of the kind of the one that leads that can go with it, the oldest first. Reads may pass reads of their plane;
-    /// of writes only the oldest of a plane may join.
+    /// writes pass none of theirs.
     fn join_oldest(&mut self, queue: &mut Fifo, joining: &mut Joining) {
-        let Joining { chosen, looked_at, place, planes } = joining;
-        looked_at.clear();
-        looked_at.resize(*planes as usize, 0);
+        let Joining { chosen, looked_at, taken, place, planes } = joining;
+        for counts in [&mut *looked_at, &mut *taken] {
+            counts.clear();
+            counts.resize(*planes as usize, 0);
+        }
         let lead = *self.slab.get(chosen[0].0);
         let within = self.keeps_to_request(lead.class);
-        let most = if lead.class.is_write() { 1 } else { self.pack.window().max(1) };
+        let writes = lead.class.is_write();
+        let most = if writes { 1 } else { self.pack.window().max(1) };
         let (mut before, mut at) = (NONE, queue.head);
         while at != NONE {
             let op = *self.slab.get(at);
             let takes = match self.place_for(at) {
                 Constraint::Plane(plane) if op.class == lead.class => {
-                    let looked_at = &mut looked_at[(plane - *place * *planes) as usize];
-                    *looked_at += 1;
-                    let goes = *looked_at <= most
-                        && (!within || op.owner == lead.owner)
-                        && self.fits_beside(&op, plane, chosen)
-                        && (!self.refuses || self.agrees_beside(at, plane, chosen));
+                    let index = (plane - *place * *planes) as usize;
+                    let (before, own) = (looked_at[index], taken[index]);
+                    looked_at[index] += 1;
+                    let goes = (!within || op.owner == lead.owner)
+                        && if own > 0 {
+                            // It fills the page of those before it.
+                            writes && own == before && own < self.plan.units_per_program
+                        } else {
+                            before < most
+                                && self.fits_beside(&op, plane, chosen)
+                                && (!self.refuses || self.agrees_beside(at, plane, chosen))
+                        };
+                    taken[index] += u32::from(goes);
                     goes.then_some(plane)
                 }
                 _ => None,
@@ -159,6 +205,7 @@ impl Kernel {
             let Some(next) = self.dispatch.joins(&chosen, &shown) else { return };
             chosen.push(shown[next]);
             self.take_along(queue, slots[next], joining);
+            self.fill_page(queue, joining);
         }
     }
 

@@ -337,7 +337,7 @@ impl Kernel {
         kinds.waited += joining.chosen.iter().map(|&(slot, _)| self.now - self.slab.get(slot).ready).sum::<Time>();
         let kind = joining.kind(self.planes_per_die);
         kinds.count[kind] += 1;
-        kinds.pages[kind] += joining.chosen.len() as u64;
+        kinds.pages[kind] += joining.pages(self.plan.units_per_page);
         let in_channel = transactions.open_in_channel[(unit / transactions.units_per_channel) as usize];
         kinds.beside_ways += u64::from(in_channel > 0);
         kinds.beside_channels += u64::from(transactions.open_count > in_channel);

@@ -5,8 +5,9 @@
 //! before it are completed (3.5.3).
 //! Faithful: the oldest operation leads; operations of the same kind that wait for the other planes and dies of its package join it, of
 //! any request or of its own only (`pack.across_requests`); planes share a page offset, dies do not; nothing passes the
-//! oldest operation but what joins a transaction. Assumed: a channel is taken while its bus is in use; joining operations are searched among
-//! the oldest of their plane (`pack.window`). Simplified: operations of background tasks go to their dies at once, and do not keep
+//! oldest operation but what joins a transaction. Added: writes of units smaller than a page join one whose page they fill. Assumed: a
+//! channel is taken while its bus is in use; joining operations are searched among the oldest of their plane (`pack.window`). Simplified:
+//! operations of background tasks go to their dies at once, and do not keep
 //! transactions away.
 
 use super::Dispatch;
