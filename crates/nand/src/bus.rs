@@ -132,19 +132,25 @@ struct Place {
     follows: bool,
 }
 
+/// A lane whose data may wait for a shared bus.
+pub trait Waits {
+    /// A command has passed its data: it needs attention so much later.
+    fn put_off(&mut self, by: Time);
+}
+
 /// Access of one lane (a die, or its reads beside a suspended command) to a shared bus.
-pub struct Port<'a> {
+pub struct Port<'a, L> {
     /// The bus.
     pub bus: &'a mut SharedBus,
-    /// Time at which each lane needs attention; later when a command passes its data.
-    pub due: &'a mut Vec<Time>,
+    /// All lanes of the drive.
+    pub lanes: &'a mut Vec<L>,
     /// Total delay of each lane's data by commands that passed them.
     pub passed: &'a mut Vec<Time>,
     /// The lane.
     pub lane: u32,
 }
 
-impl Bus for Port<'_> {
+impl<L: Waits> Bus for Port<'_, L> {
     #[inline(always)]
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
         self.bus.busy += duration;
@@ -211,7 +217,7 @@ impl Bus for Port<'_> {
     }
 }
 
-impl Port<'_> {
+impl<L: Waits> Port<'_, L> {
     /// Reserves a bus that is in use or already reserved.
     #[inline(never)]
     fn queue_up(&mut self, ready: Time, duration: Time, short: bool) -> Time {
@@ -235,7 +241,7 @@ impl Port<'_> {
             for Place { start, lane, follows } in waiting.iter_mut() {
                 *start += duration;
                 if !*follows {
-                    self.due[*lane as usize] += duration;
+                    self.lanes[*lane as usize].put_off(duration);
                     self.passed[*lane as usize] += duration;
                 }
             }

@@ -206,7 +206,6 @@ impl Kernel {
             candidates: Candidates::default(),
             busy: 0,
             command: Command::new(Kind::Read),
-            idle_in_channel: vec![geometry.dies_per_channel(); geometry.channels as usize],
             channel_turn: 0,
             die_turn: vec![0; geometry.channels as usize],
             stage_turn: 0,

@@ -370,8 +370,6 @@ impl Kernel {
             }
         }
         self.count_direct(Class::HOST_WRITE, self.command.planes() as u64);
-        let channel = self.flash.channel_of(die);
-        self.idle_in_channel[channel as usize] -= 1;
         self.busy += 1;
         let state = &mut self.dies[die as usize];
         (state.busy, state.class, state.since) = (true, Class::HOST_WRITE, self.now);
@@ -429,8 +427,6 @@ impl Kernel {
     /// The program of a die with units of the host has ended. Nobody waits for them.
     #[inline]
     fn complete_direct(&mut self, die: u32) {
-        let channel = self.flash.channel_of(die);
-        self.idle_in_channel[channel as usize] += 1;
         self.busy -= 1;
         let state = &mut self.dies[die as usize];
         let (count, pages) = (usize::from(state.count), state.pages);

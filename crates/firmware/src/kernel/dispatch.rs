@@ -114,10 +114,13 @@ impl Kernel {
             let die = (at - 1) as u32 - channels;
             return (self.may_take(die, stream) && self.takes(die, stream)).then_some(die);
         }
+        if self.busy == geometry.dies() {
+            return None;
+        }
         let mut best: Option<(Time, u32, u32)> = None;
         for step in 0..channels {
             let channel = (self.channel_turn + step) % channels;
-            if self.idle_in_channel[channel as usize] == 0 || only_channel.is_some_and(|only| only != channel) {
+            if only_channel.is_some_and(|only| only != channel) {
                 continue;
             }
             let free_at = self.flash.bus_free_at(channel).max(self.now);
@@ -541,8 +544,6 @@ impl Kernel {
     /// Sends a bound command to its die.
     #[inline]
     pub(super) fn start(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
-        let channel = self.flash.channel_of(die);
-        self.idle_in_channel[channel as usize] -= 1;
         self.busy += 1;
         let state = &mut self.dies[die as usize];
         state.busy = true;

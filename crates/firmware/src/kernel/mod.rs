@@ -395,8 +395,6 @@ pub struct Kernel {
     /// The command being put together.
     #[serde(skip)]
     command: Command,
-    #[serde(skip)]
-    idle_in_channel: Vec<u32>,
     channel_turn: u32,
     die_turn: Vec<u32>,
     /// The die after the one that took the last write of the commit stage that could go to several.

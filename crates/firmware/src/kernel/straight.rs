@@ -202,7 +202,6 @@ impl Kernel {
             self.dies[die as usize].waiting.set(Class::HOST_READ, self.planes_per_die.remainder(plane));
             return Ok(());
         }
-        self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
         self.busy += 1;
         let page = self.page_address(plane, block, self.page_of(source));
         self.start_page_read(die, slot, (page, op.bytes), Class::HOST_READ, queue)
@@ -243,7 +242,6 @@ impl Kernel {
             self.start_next_read(die, plane, Class::HOST_READ, others, queue)?;
             return Ok(true);
         }
-        self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
         self.busy -= 1;
         if next == Next::General || self.stalled {
             self.mark(die);

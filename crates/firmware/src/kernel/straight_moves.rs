@@ -120,7 +120,6 @@ impl Kernel {
             let from = std::mem::replace(&mut state.counted, now);
             self.plane_use.add(now - from, (now - state.since.max(from)) * left.count as Time);
         }
-        self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
         self.busy -= 1;
         if class.task() == Task::GC && self.awaiting > 0 {
             self.let_go(die);
@@ -479,7 +478,7 @@ impl Kernel {
         let others = Ready::planes_of(waiting, class) & !(1 << self.planes_per_die.remainder(plane));
         match class {
             Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
-                self.take_die(die);
+                self.busy += 1;
                 return self.start_next_read(die, plane, class, others, queue);
             }
             Class::HOST_READ => self.reroute_oldest(plane),
@@ -663,7 +662,7 @@ impl Kernel {
     #[inline(always)]
     pub(super) fn begin_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
         self.count_direct(class, self.command.planes() as u64);
-        self.take_die(die);
+        self.busy += 1;
         self.dies[die as usize].begin(class, self.now);
         if self.command.is_single() {
             self.flash.program_page(self.now, die, &self.command, queue)?;
@@ -671,12 +670,5 @@ impl Kernel {
             self.flash.begin(self.now, die, &self.command, queue)?;
         }
         Ok(())
-    }
-
-    /// An idle die is to work.
-    #[inline(always)]
-    pub(super) fn take_die(&mut self, die: u32) {
-        self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
-        self.busy += 1;
     }
 }

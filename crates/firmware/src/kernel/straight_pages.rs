@@ -174,7 +174,7 @@ impl Kernel {
         let others = Ready::planes_of(waiting, class) & !(1 << (plane - die * self.planes_per_die.get()));
         let begins = match class {
             Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
-                self.take_die(die);
+                self.busy += 1;
                 return self.start_next_read(die, plane, class, others, queue);
             }
             GC_WRITE if self.moves_alone(die, plane, others) => self.program_moved_page(die, plane, queue)?,
@@ -288,7 +288,7 @@ impl Kernel {
             self.settle_page(plane, bound, class);
         }
         self.count_direct(class, 1);
-        self.take_die(die);
+        self.busy += 1;
         self.dies[die as usize].begin(class, self.now);
         let page = self.page_address(plane, bound.block, bound.page);
         self.flash.program_lone_page(self.now, die, page, self.program_bytes, queue)?;

@@ -83,7 +83,7 @@ impl Kernel {
     fn begin_row(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let planes = self.command.planes();
         self.count_direct(Class::HOST_WRITE, planes as u64);
-        self.take_die(die);
+        self.busy += 1;
         self.dies[die as usize].begin(Class::HOST_WRITE, self.now);
         if planes == 1 {
             self.flash.program_page(self.now, die, &self.command, queue)?;
