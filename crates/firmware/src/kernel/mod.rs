@@ -235,6 +235,11 @@ pub struct Kernel {
     #[serde(skip)]
     slc: Option<Box<SlcPolicy>>,
     pack: PackPolicy,
+    /// Its window, and whether commands keep to a request: what is asked for with each command.
+    #[serde(skip)]
+    window: u32,
+    #[serde(skip)]
+    within_request: bool,
     dispatch: DispatchPolicy,
     shares: SharesPolicy,
     /// None if operations go to their dies at once.

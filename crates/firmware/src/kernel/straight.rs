@@ -217,22 +217,19 @@ impl Kernel {
         if class != Class::HOST_READ || !self.straight {
             return Ok(false);
         }
-        let state = &mut self.dies[die as usize];
+        let Self { dies, slab, .. } = self;
+        let state = &mut dies[die as usize];
         if state.count != 1 || state.counted != END_OF_TIME {
             return Ok(false);
         }
         debug_assert!(!state.mixed, "no command has operations of several tasks");
-        let slot = state.pages[0];
-        let op = self.slab.get(slot);
-        if op.role != Role::Plain || op.next != NONE {
-            return Ok(false);
-        }
+        let plain = |op: &FlashOp| op.role == Role::Plain && op.next == NONE;
+        let Some(op) = slab.take_if(state.pages[0], plain) else { return Ok(false) };
+        let FlashOp { owner, units, bytes, .. } = op;
         let gc_affected = op.delayed || op.ready < state.collector_end;
-        let FlashOp { owner, units, bytes, .. } = *op;
         (state.busy, state.count) = (false, 0);
         state.occupied[Class::HOST_READ.index()] += self.now - state.since;
         let waiting = state.waiting.only_host_reads();
-        self.slab.remove(slot);
         self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
         let next = match waiting {
             Some(planes) if self.shared_count == 0 && self.is_quiet_straight() => self.next_read(die, planes),
@@ -280,16 +277,14 @@ impl Kernel {
     ) -> Result<(), Fault> {
         let at = plane - die * self.planes_per_die.get();
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
-        let slot = fifo.pop(&self.slab).expect("it waits there");
+        let (slot, op) = fifo.pop_if(&mut self.slab, |_| true).expect("it waits there");
         if fifo.head == NONE {
             self.dies[die as usize].waiting.clear(class, at);
         }
-        let op = self.slab.get_mut(slot);
-        op.next = NONE;
-        let FlashOp { source, owner, bytes, .. } = *op;
+        let FlashOp { source, owner, bytes, .. } = op;
         let block = self.units_per_block.quotient(source);
         let page = self.units_per_page.quotient(source - block * self.plan.units_per_block);
-        if others != 0 && self.pack.window() > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
+        if others != 0 && self.window > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
             self.count_direct(class, self.command.planes() as u64);
             self.dies[die as usize].begin(class, self.now);
             self.flash.begin(self.now, die, &self.command, queue)?;
@@ -308,7 +303,7 @@ impl Kernel {
         class: Class,
         mut others: u32,
     ) -> Result<bool, Fault> {
-        let (first, window) = (die * self.planes_per_die.get(), self.pack.window());
+        let (first, window) = (die * self.planes_per_die.get(), self.window);
         let any_owner = !self.keeps_to_request(class);
         let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, page) && (any_owner || op.owner == owner);
         let mut joined = false;

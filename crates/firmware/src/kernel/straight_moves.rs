@@ -462,7 +462,7 @@ impl Kernel {
             self.dispatch(die, queue)?;
             return Ok(());
         };
-        let Some(oldest) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
+        let Some(oldest) = self.oldest_in_plane::<false>(die, waiting) else { return Ok(()) };
         self.dispatch_oldest(die, oldest, waiting, queue)
     }
 
@@ -520,7 +520,7 @@ impl Kernel {
     /// Binds a page for the oldest writes of a plane, with partners of other planes, as bits: as [`Kernel::issue_write`].
     #[inline(always)]
     fn bind_writes(&mut self, die: u32, plane: u32, class: Class, mut others: u32) -> Result<(), Fault> {
-        if self.pack.window() == 0 {
+        if self.window == 0 {
             others = 0;
         }
         if class == Class::HOST_WRITE {

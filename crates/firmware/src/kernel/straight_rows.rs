@@ -104,7 +104,7 @@ impl Kernel {
         let Some(lead) = self.write_at_hand::<LONE>(first + at) else { return Ok(false) };
         // Where nothing is left to wait is told once, at the end.
         let mut emptied = self.bind_at_hand::<LONE>(die, (first + at, at), lead);
-        let keeps_to_request = others != 0 && self.pack.within_request();
+        let keeps_to_request = others != 0 && self.within_request;
         for at in bits(others) {
             let to = first + at;
             if let Some(other) = self.write_at_hand::<LONE>(to) {
@@ -169,7 +169,7 @@ impl Kernel {
 
     /// Gives a unit of the host, which fills a page, its place in the open block of a plane; true if the page was the last of its block.
     #[inline(always)]
-    fn place_lone_unit(&mut self, (slot, unit): (u32, u32), place: Place, block: u32, plane: u32) -> bool {
+    pub(super) fn place_lone_unit(&mut self, (slot, unit): (u32, u32), place: Place, block: u32, plane: u32) -> bool {
         let old = self.map.bind(unit, place);
         if let Some(shadow) = &mut self.shadow {
             shadow.write(unit, place, self.slab.get(slot).stamp);
