@@ -275,6 +275,16 @@ impl Fifo {
         self.link_last(slab, slot, sequence);
     }
 
+    /// Stores an operation and appends it; gives its slot.
+    #[inline(always)]
+    pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp) -> u32 {
+        debug_assert_eq!(op.next, NONE, "it comes last");
+        let sequence = op.sequence;
+        let slot = slab.insert(op);
+        self.link_last(slab, slot, sequence);
+        slot
+    }
+
     /// An operation with such a number comes last.
     #[inline(always)]
     fn link_last(&mut self, slab: &mut Slab, op: u32, sequence: u64) {
@@ -359,7 +369,10 @@ impl Fifo {
     #[inline(always)]
     pub fn pop_if(&mut self, slab: &mut Slab, fits: impl FnOnce(&FlashOp) -> bool) -> Option<(u32, FlashOp)> {
         let (ops, slot) = (&mut slab.ops[..], self.head);
-        let op = ops.get_mut(slot as usize).filter(|op| fits(op))?;
+        let op = ops.get_mut(slot as usize)?;
+        if !fits(op) {
+            return None;
+        }
         let next = std::mem::replace(&mut op.next, NONE);
         let taken = *op;
         self.head = next;
@@ -369,6 +382,12 @@ impl Fifo {
         }
         self.len -= 1;
         Some((slot, taken))
+    }
+
+    /// The oldest operation and the newest, if there are any.
+    #[inline(always)]
+    pub fn ends<'a>(&self, slab: &'a Slab) -> Option<(&'a FlashOp, &'a FlashOp)> {
+        Some((slab.find(self.head)?, slab.get(self.tail)))
     }
 
     /// Its operations, the oldest first.

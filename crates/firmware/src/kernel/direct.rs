@@ -241,10 +241,9 @@ impl Kernel {
     pub(super) fn push_direct(&mut self, plane: u32, op: FlashOp) -> u32 {
         self.sequence += 1;
         let class = op.class;
-        let slot = self.slab.insert(FlashOp { sequence: self.sequence, ready: self.now, ..op });
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         let first = fifo.head == NONE;
-        fifo.push(&mut self.slab, slot);
+        let slot = fifo.push_new(&mut self.slab, FlashOp { sequence: self.sequence, ready: self.now, ..op });
         if first {
             let die = self.planes_per_die.quotient(plane);
             self.dies[die as usize].waiting.set(class, self.planes_per_die.remainder(plane));

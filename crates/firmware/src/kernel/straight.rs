@@ -10,11 +10,13 @@
 //! the moves of GC.
 
 use super::{Fault, HostDone, Kernel};
-use crate::ops::{FlashOp, Role, NONE};
-use crate::task::{Class, CLASSES};
+use crate::ops::{Fifo, FlashOp, Role, NONE};
+use crate::task::{Action, Class, Task, CLASSES};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
 use wordline_flash::{Kind, PageAddress};
+
+const GC_READ: Class = Class::new(Task::GC, Action::Read);
 
 /// What comes next at a die whose command has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,12 +198,13 @@ impl Kernel {
         let Spot { source, block, plane, die, busy } = spot;
         self.sequence += 1;
         let (ready, sequence) = (self.now, self.sequence);
-        let slot = self.slab.insert(FlashOp { ready, sequence, source, ..op });
+        let read = FlashOp { ready, sequence, source, ..op };
         if busy {
-            self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].push(&mut self.slab, slot);
-            self.dies[die as usize].waiting.set(Class::HOST_READ, self.planes_per_die.remainder(plane));
+            self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].push_new(&mut self.slab, read);
+            self.dies[die as usize].waiting.set(Class::HOST_READ, plane - die * self.planes_per_die.get());
             return Ok(());
         }
+        let slot = self.slab.insert(read);
         self.busy += 1;
         let page = self.page_address(plane, block, self.page_of(source));
         self.start_page_read(die, slot, (page, op.bytes), Class::HOST_READ, queue)
@@ -311,6 +314,10 @@ impl Kernel {
             let partner = first + others.trailing_zeros();
             others &= others - 1;
             let fifo = &self.queues[partner as usize * CLASSES + class.index()];
+            if class == GC_READ && self.passes_over(fifo, partner, page) {
+                debug_assert!(!fifo.iter(&self.slab).any(|op| self.page_of(op.source) == page), "it is read in order");
+                continue;
+            }
             let Some(found) = fifo.position(&self.slab, window, |op| fits(self, op)) else { continue };
             if !joined {
                 self.command.clear(Kind::Read);
@@ -320,6 +327,18 @@ impl Kernel {
             self.take_partner(die, partner, class, found)?;
         }
         Ok(joined)
+    }
+
+    /// True if no read of GC that waits for a plane can be of such a page: one job reads its block from the first page to the last, and the oldest
+    /// of its reads is of a later one, or the newest of an earlier one.
+    #[inline(always)]
+    fn passes_over(&self, fifo: &Fifo, plane: u32, page: u32) -> bool {
+        let in_order = self.plan.domains > 1 && self.lots.is_none();
+        if !in_order || self.jobs.running(self.jobs.group(Task::GC, plane)) > 1 {
+            return false;
+        }
+        let Some((oldest, newest)) = fifo.ends(&self.slab) else { return true };
+        self.page_of(oldest.source) > page || self.page_of(newest.source) < page
     }
 
     /// Takes a read out of the queue of a plane into the command that is put together.

@@ -395,7 +395,7 @@ impl Kernel {
             debug_assert_eq!(placement.at(unit), Constraint::Plane(plane), "it says the same page by page");
             at = if at + 1 == planes.len() { 0 } else { at + 1 };
             number += 1;
-            let slot = slab.insert(FlashOp {
+            let write = FlashOp {
                 class: Class::HOST_WRITE,
                 unit,
                 owner: request,
@@ -403,8 +403,8 @@ impl Kernel {
                 sequence: number,
                 ready: *now,
                 ..FlashOp::default()
-            });
-            queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].push(slab, slot);
+            };
+            queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].push_new(slab, write);
             let to = planes_per_die.quotient(plane);
             let die = &mut dies[to as usize];
             die.waiting.set(Class::HOST_WRITE, plane - to * planes_per_die.get());
