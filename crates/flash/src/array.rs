@@ -10,8 +10,8 @@ use crate::geometry::Geometry;
 use crate::recorder::{Logged, Recorder};
 use crate::spending::{Spent, Tally};
 use serde::{Deserialize, Serialize};
-use wordline_base::time::END_OF_TIME;
 use wordline_base::event::Mark;
+use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
 use wordline_nand::bus::{Turns, Waits};
 use wordline_nand::chain::{self, Cycle};
@@ -620,7 +620,8 @@ impl Flash {
     #[must_use]
     pub fn die_worked(&self, die: u32, at: Time) -> Time {
         let (package, die_in_package) = self.locate(die);
-        let due = [die, self.aside(die)].map(|lane| Some(self.seats[lane as usize].due).filter(|&due| due < END_OF_TIME));
+        let due =
+            [die, self.aside(die)].map(|lane| Some(self.seats[lane as usize].due).filter(|&due| due < END_OF_TIME));
         let package = &self.packages[package];
         package.times(die_in_package).array().saturating_sub(package.ahead(die_in_package, due, at))
     }

@@ -155,7 +155,7 @@ impl<L: Waits> Bus for Port<'_, L> {
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
         self.bus.busy += duration;
         if self.bus.free_at > ready {
-            return self.queue_up(ready, duration, short);
+            return queue_up(self.bus, self.lanes, self.passed, Use { lane: self.lane, ready, duration, short });
         }
         // All earlier data have started and ended.
         self.bus.waiting.clear();
@@ -217,36 +217,43 @@ impl<L: Waits> Bus for Port<'_, L> {
     }
 }
 
-impl<L: Waits> Port<'_, L> {
-    /// Reserves a bus that is in use or already reserved.
-    #[inline(never)]
-    fn queue_up(&mut self, ready: Time, duration: Time, short: bool) -> Time {
-        let SharedBus { free_at, turns, waiting, latest, .. } = &mut *self.bus;
-        let start = *free_at;
-        *free_at += duration;
-        if *turns == Turns::FirstCome {
-            return start;
-        }
-        while waiting.front().is_some_and(|place| place.start < ready) {
-            waiting.pop_front();
-        }
-        if !short {
-            waiting.push_back(Place { start, lane: self.lane, follows: false });
-            return start;
-        }
-        if let Some(started) = latest.take_if(|place| place.start == ready) {
-            waiting.push_front(started);
-        }
-        if let Some(&Place { start: first, .. }) = waiting.front() {
-            for Place { start, lane, follows } in waiting.iter_mut() {
-                *start += duration;
-                if !*follows {
-                    self.lanes[*lane as usize].put_off(duration);
-                    self.passed[*lane as usize] += duration;
-                }
-            }
-            return first;
-        }
-        start
+/// A use of a bus.
+struct Use {
+    lane: u32,
+    ready: Time,
+    duration: Time,
+    short: bool,
+}
+
+/// Reserves a bus that is in use or already reserved. It gets what a [`Port`] has one by one, so that a port needs no place in memory.
+#[inline(never)]
+fn queue_up<L: Waits>(bus: &mut SharedBus, lanes: &mut [L], passed: &mut [Time], next: Use) -> Time {
+    let Use { lane, ready, duration, short } = next;
+    let SharedBus { free_at, turns, waiting, latest, .. } = bus;
+    let start = *free_at;
+    *free_at += duration;
+    if *turns == Turns::FirstCome {
+        return start;
     }
+    while waiting.front().is_some_and(|place| place.start < ready) {
+        waiting.pop_front();
+    }
+    if !short {
+        waiting.push_back(Place { start, lane, follows: false });
+        return start;
+    }
+    if let Some(started) = latest.take_if(|place| place.start == ready) {
+        waiting.push_front(started);
+    }
+    if let Some(&Place { start: first, .. }) = waiting.front() {
+        for Place { start, lane, follows } in waiting.iter_mut() {
+            *start += duration;
+            if !*follows {
+                lanes[*lane as usize].put_off(duration);
+                passed[*lane as usize] += duration;
+            }
+        }
+        return first;
+    }
+    start
 }

@@ -733,8 +733,11 @@ impl Kernel {
         let ended = if self.straight_by_stage {
             self.end_by_stage(lane, queue)?
         } else {
-            let class = self.dies[lane as usize].class;
-            self.end_straight(lane, class, queue)? || self.end_move_straight(lane, class, queue)?
+            let state = &self.dies[lane as usize];
+            let (class, by_page) = (state.class, self.straight_pages && state.count == 1);
+            (by_page && self.end_page_of_gc(lane, class, queue)?)
+                || self.end_straight(lane, class, queue)?
+                || self.end_move_straight(lane, class, queue)?
         };
         if !ended {
             self.complete(lane)?;

@@ -79,7 +79,6 @@ impl Kernel {
         if !self.straight_moves {
             return Ok(false);
         }
-        let by_page = self.straight_pages && self.dies[die as usize].count == 1;
         // Writes of whole pages mostly follow each other.
         let mut in_rows = false;
         match class {
@@ -90,8 +89,6 @@ impl Kernel {
                 in_rows = true;
             }
             Class::HOST_WRITE => in_rows = self.end_program(die),
-            GC_READ if by_page => self.end_page_read(die),
-            GC_WRITE if by_page => self.end_moved_page(die),
             GC_READ => self.end_moved_read(die),
             GC_WRITE => self.end_moved_program(die),
             _ => return Ok(false),

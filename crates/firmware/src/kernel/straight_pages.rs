@@ -33,9 +33,32 @@ impl Kernel {
         self.straight_pages
     }
 
+    /// Ends the command of a class of a die, as [`Kernel::end_move_straight`], if it read or programmed one page for GC; false if not, and nothing
+    /// has happened yet.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline(always)]
+    pub(super) fn end_page_of_gc(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
+        if class == GC_READ {
+            self.end_page_read(die);
+        } else if class == GC_WRITE {
+            self.end_moved_page(die);
+        } else {
+            return Ok(false);
+        }
+        if self.dirty.is_empty() {
+            self.dispatch_page(die, queue)?;
+        } else {
+            self.mark(die);
+        }
+        self.run_straight(queue)?;
+        Ok(true)
+    }
+
     /// The command of a die that read a page of a victim has ended: its unit waits to be written if it is still valid.
     #[inline(never)]
-    pub(super) fn end_page_read(&mut self, die: u32) {
+    fn end_page_read(&mut self, die: u32) {
         let slot = self.leave_die(die, GC_READ).pages[0];
         let FlashOp { source, owner, .. } = *self.slab.get(slot);
         if !self.map.is_valid(source) {
@@ -107,7 +130,7 @@ impl Kernel {
 
     /// The program of a die with a unit of a victim has ended: mostly its job reads the next one.
     #[inline(never)]
-    pub(super) fn end_moved_page(&mut self, die: u32) {
+    fn end_moved_page(&mut self, die: u32) {
         let slot = self.leave_die(die, GC_WRITE).pages[0];
         let owner = self.slab.get(slot).owner;
         let Some((plane, rests, read)) = self.read_behind_write(owner) else {
@@ -192,9 +215,7 @@ impl Kernel {
                 return self.start_next_read(die, plane, class, others, queue);
             }
             GC_WRITE if self.moves_alone(die, plane, others) => self.program_moved_page(die, plane, queue)?,
-            Class::HOST_WRITE if others == 0 || self.window == 0 => {
-                self.program_page_of_host(die, plane, queue)?
-            }
+            Class::HOST_WRITE if others == 0 || self.window == 0 => self.program_page_of_host(die, plane, queue)?,
             _ => false,
         };
         if begins {
@@ -231,7 +252,9 @@ impl Kernel {
     /// Programs the oldest unit of a victim that waits for a plane; false if it has to be done as elsewhere, and nothing has happened yet.
     #[inline(always)]
     pub(super) fn program_moved_page(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let Some((block, page)) = self.space.open_page(&self.blocks, plane, Stream::Collector) else { return Ok(false) };
+        let Some((block, page)) = self.space.open_page(&self.blocks, plane, Stream::Collector) else {
+            return Ok(false);
+        };
         // A collection that found nothing looks at each unit that is invalidated.
         if self.starved[plane as usize] {
             return Ok(false);

@@ -174,28 +174,26 @@ impl Kernel {
         if let Some(shadow) = &mut self.shadow {
             shadow.write(unit, place, self.slab.get(slot).stamp);
         }
-        let old = old.map(|old| {
-            self.map.invalidate(old);
-            self.units_per_block.quotient(old)
-        });
+        let Some(old) = old else {
+            return self.space.fill_open_page_of_host(&mut self.blocks, plane, block, None);
+        };
+        self.map.invalidate(old);
+        let old = self.units_per_block.quotient(old);
         // Mostly a unit stays in its plane.
-        let first = plane * self.blocks_per_plane.get();
-        let stays = old.is_none_or(|old| old.wrapping_sub(first) < self.blocks_per_plane.get());
-        if !stays || (old.is_some() && self.starved[self.blocks.domain_of_plane(plane) as usize]) {
+        let stays = old.wrapping_sub(plane * self.blocks_per_plane.get()) < self.blocks_per_plane.get();
+        if !stays || self.starved[self.blocks.domain_of_plane(plane) as usize] {
             return self.move_lone_unit(old, block, plane);
         }
-        self.space.fill_open_page_of_host(&mut self.blocks, plane, block, old)
+        self.space.fill_open_page_of_host(&mut self.blocks, plane, block, Some(old))
     }
 
     /// A unit that fills a page of the open block of a plane was in another plane, or what it leaves there lets a collection start.
     #[cold]
-    fn move_lone_unit(&mut self, old: Option<u32>, block: u32, plane: u32) -> bool {
+    fn move_lone_unit(&mut self, old: u32, block: u32, plane: u32) -> bool {
         let closed = self.space.fill_open_page(&mut self.blocks, plane, Stream::Host, block);
-        if let Some(old) = old {
-            let domain = self.blocks.lose(old);
-            if self.starved[domain as usize] {
-                self.feed(domain);
-            }
+        let domain = self.blocks.lose(old);
+        if self.starved[domain as usize] {
+            self.feed(domain);
         }
         self.blocks.gain(block, plane);
         closed
