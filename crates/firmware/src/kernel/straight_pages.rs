@@ -10,7 +10,7 @@
 
 use super::direct::bits;
 use super::ready::Ready;
-use super::{Fault, HostDone, Kernel};
+use super::{stream_of, Fault, HostDone, Kernel};
 use crate::map::Place;
 use crate::ops::{FlashOp, Role, NONE};
 use crate::space::{BoundPage, Stream};
@@ -214,8 +214,10 @@ impl Kernel {
                 self.busy += 1;
                 return self.start_next_read(die, plane, class, others, queue);
             }
-            GC_WRITE if self.moves_alone(die, plane, others) => self.program_moved_page(die, plane, queue)?,
-            Class::HOST_WRITE if others == 0 || self.window == 0 => self.program_page_of_host(die, plane, queue)?,
+            GC_WRITE if self.goes_alone(die, plane, class, others) => self.program_moved_page(die, plane, queue)?,
+            Class::HOST_WRITE if self.goes_alone(die, plane, class, others) => {
+                self.program_page_of_host(die, plane, queue)?
+            }
             _ => false,
         };
         if begins {
@@ -224,17 +226,19 @@ impl Kernel {
         self.dispatch_with_others(die, (class, plane), waiting, queue)
     }
 
-    /// True if nothing that waits for other planes can share the program of the oldest unit of a victim. Each plane has blocks of its own to
-    /// write to, so that nothing changes for the others when this one gets its page.
+    /// True if nothing that waits for other planes can share the program of the oldest write of a class, of the host or of a victim. Each plane has
+    /// blocks of its own to write to, so that no other can share it once this one has its page.
     #[inline(always)]
-    pub(super) fn moves_alone(&self, die: u32, plane: u32, others: u32) -> bool {
+    pub(super) fn goes_alone(&self, die: u32, plane: u32, class: Class, others: u32) -> bool {
         if others == 0 || self.window == 0 {
             return true;
         }
-        let page = self.space.next_page(&self.blocks, plane, Stream::Collector);
-        let head = self.queues[plane as usize * CLASSES + GC_WRITE.index()].head;
-        let first = die * self.planes_per_die.get();
-        !bits(others).any(|bit| self.write_joins(first + bit, GC_WRITE, page, head))
+        let next_page = |plane| self.space.next_page(&self.blocks, plane, stream_of(class));
+        let (page, first) = (next_page(plane), die * self.planes_per_die.get());
+        let head = self.queues[plane as usize * CLASSES + class.index()].head;
+        // Mostly their pages differ.
+        let joins = |plane| next_page(plane) == page && self.write_joins(plane, class, page, head);
+        !bits(others).any(|bit| joins(first + bit))
     }
 
     /// The same where others may share the command of the oldest operation, or it is no read or program of a page.
