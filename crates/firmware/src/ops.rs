@@ -365,14 +365,11 @@ impl Fifo {
         Some(op)
     }
 
-    /// Takes the oldest operation if it fits, with its slot. It stands alone then.
+    /// Takes the oldest operation, if there is one, with its slot. It stands alone then.
     #[inline(always)]
-    pub fn pop_if(&mut self, slab: &mut Slab, fits: impl FnOnce(&FlashOp) -> bool) -> Option<(u32, FlashOp)> {
+    pub fn pop_alone(&mut self, slab: &mut Slab) -> Option<(u32, FlashOp)> {
         let (ops, slot) = (&mut slab.ops[..], self.head);
         let op = ops.get_mut(slot as usize)?;
-        if !fits(op) {
-            return None;
-        }
         let next = std::mem::replace(&mut op.next, NONE);
         let taken = *op;
         self.head = next;

@@ -280,7 +280,7 @@ impl Kernel {
     ) -> Result<(), Fault> {
         let at = plane - die * self.planes_per_die.get();
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
-        let (slot, op) = fifo.pop_if(&mut self.slab, |_| true).expect("it waits there");
+        let (slot, op) = fifo.pop_alone(&mut self.slab).expect("it waits there");
         if fifo.head == NONE {
             self.dies[die as usize].waiting.clear(class, at);
         }

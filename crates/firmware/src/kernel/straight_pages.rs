@@ -8,7 +8,6 @@
 //!
 //! [`Kernel::moves_pages`] is the one place that says which drives may go this way.
 
-use super::direct::bits;
 use super::ready::Ready;
 use super::{stream_of, Fault, HostDone, Kernel};
 use crate::map::Place;
@@ -229,16 +228,23 @@ impl Kernel {
     /// True if nothing that waits for other planes can share the program of the oldest write of a class, of the host or of a victim. Each plane has
     /// blocks of its own to write to, so that no other can share it once this one has its page.
     #[inline(always)]
-    pub(super) fn goes_alone(&self, die: u32, plane: u32, class: Class, others: u32) -> bool {
+    pub(super) fn goes_alone(&self, die: u32, plane: u32, class: Class, mut others: u32) -> bool {
         if others == 0 || self.window == 0 {
             return true;
         }
-        let next_page = |plane| self.space.next_page(&self.blocks, plane, stream_of(class));
-        let (page, first) = (next_page(plane), die * self.planes_per_die.get());
+        let (stream, first) = (stream_of(class), die * self.planes_per_die.get());
+        let page = self.space.next_page(&self.blocks, plane, stream);
         let head = self.queues[plane as usize * CLASSES + class.index()].head;
-        // Mostly their pages differ.
-        let joins = |plane| next_page(plane) == page && self.write_joins(plane, class, page, head);
-        !bits(others).any(|bit| joins(first + bit))
+        while others != 0 {
+            let other = first + others.trailing_zeros();
+            others &= others - 1;
+            // Mostly their pages differ.
+            let meets = self.space.next_page(&self.blocks, other, stream) == page;
+            if meets && self.write_joins(other, class, page, head) {
+                return false;
+            }
+        }
+        true
     }
 
     /// The same where others may share the command of the oldest operation, or it is no read or program of a page.
@@ -265,7 +271,10 @@ impl Kernel {
         }
         let Self { queues, slab, map, .. } = self;
         let fifo = &mut queues[plane as usize * CLASSES + GC_WRITE.index()];
-        let Some((slot, op)) = fifo.pop_if(slab, |op| map.is_valid(op.source)) else { return Ok(false) };
+        if !slab.find(fifo.head).is_some_and(|op| map.is_valid(op.source)) {
+            return Ok(false);
+        }
+        let Some((slot, op)) = fifo.pop_alone(slab) else { return Ok(false) };
         if fifo.head == NONE {
             self.dies[die as usize].waiting.clear(GC_WRITE, plane - die * self.planes_per_die.get());
         }
@@ -289,9 +298,12 @@ impl Kernel {
         let Some((block, page)) = self.space.open_page(&self.blocks, plane, Stream::Host) else { return Ok(false) };
         let Self { queues, slab, map, .. } = self;
         let fifo = &mut queues[plane as usize * CLASSES + Class::HOST_WRITE.index()];
+        let Some(op) = slab.find(fifo.head) else { return Ok(false) };
         // As `still_wanted` says.
-        let wanted = |op: &FlashOp| op.units > 0 && (op.role != Role::Merge || map.lies_at(op.unit, op.source));
-        let Some((slot, op)) = fifo.pop_if(slab, wanted) else { return Ok(false) };
+        if op.units == 0 || (op.role == Role::Merge && !map.lies_at(op.unit, op.source)) {
+            return Ok(false);
+        }
+        let Some((slot, op)) = fifo.pop_alone(slab) else { return Ok(false) };
         if fifo.head == NONE {
             self.dies[die as usize].waiting.clear(Class::HOST_WRITE, plane - die * self.planes_per_die.get());
         }
