@@ -26,9 +26,11 @@ const ROWS: usize = 3;
 const NEXT: u64 = 1 << PAYLOAD_BITS;
 /// No place of the wheel.
 const IN_HEAP: usize = usize::MAX;
-/// After all events.
+/// After all events: its time is after [`LATEST`].
 const NEVER: u128 = u128::MAX;
 
+/// No event comes after this time.
+pub const LATEST: Time = Time::MAX - 1;
 /// Largest index an event can carry (about a million dies or queue slots).
 pub const MAX_INDEX: u32 = (1 << INDEX_BITS) - 1;
 /// Largest event kind.
@@ -43,6 +45,26 @@ pub struct Event {
     pub kind: u8,
     /// To whom: a die, a queue slot, or whatever the kind says.
     pub index: u32,
+}
+
+/// What an event says beside its time, as its key has it: its kind and its index, which are checked once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark(u32);
+
+impl Mark {
+    /// That of a kind and an index.
+    ///
+    /// # Panics
+    /// As [`EventQueue::push`].
+    #[inline(always)]
+    #[must_use]
+    pub fn new(kind: u8, index: u32) -> Self {
+        // One number to look at: the bits that have no place.
+        if index >> INDEX_BITS | u32::from(kind >> KIND_BITS) != 0 {
+            no_place(kind, index);
+        }
+        Self(u32::from(kind) << INDEX_BITS | index)
+    }
 }
 
 /// Events whose times only grow.
@@ -129,7 +151,7 @@ impl EventQueue {
     #[must_use]
     pub fn next_time(&self) -> Option<Time> {
         let first = self.top.min(self.first);
-        (first != NEVER).then_some((first >> 64) as Time)
+        (first != NEVER).then_some(time_of(first))
     }
 
     /// Adds an event at `time`.
@@ -138,7 +160,16 @@ impl EventQueue {
     /// When `index` or `kind` exceed [`MAX_INDEX`], [`MAX_KIND`], or after 2^40 events.
     #[inline(always)]
     pub fn push(&mut self, time: Time, kind: u8, index: u32) {
-        let key = self.key(time, kind, index);
+        self.push_marked(time, Mark::new(kind, index));
+    }
+
+    /// The same for a kind and an index that have been checked.
+    ///
+    /// # Panics
+    /// After 2^40 events.
+    #[inline(always)]
+    pub fn push_marked(&mut self, time: Time, mark: Mark) {
+        let key = self.key(time, mark);
         self.insert(key);
     }
 
@@ -148,7 +179,7 @@ impl EventQueue {
     /// As [`EventQueue::push`].
     #[inline(always)]
     pub fn push_in_row(&mut self, time: Time, kind: u8, index: u32) {
-        let key = self.key(time, kind, index);
+        let key = self.key(time, Mark::new(kind, index));
         let at = usize::from(kind) % ROWS;
         let row = &mut self.rows[at];
         if time < row.latest {
@@ -168,8 +199,9 @@ impl EventQueue {
     /// Puts an event in and takes it at once; false if it would not be the first of all, and nothing has happened.
     #[inline(always)]
     pub fn pass(&mut self, time: Time) -> bool {
+        debug_assert!(time <= LATEST, "no event comes then");
         // After all others of its instant.
-        if self.next_time().is_some_and(|next| next <= time) {
+        if time_of(self.top) <= time || time_of(self.first) <= time {
             return false;
         }
         self.count();
@@ -179,17 +211,18 @@ impl EventQueue {
     /// Takes the earliest event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        self.pop_until(Time::MAX)
+        self.pop_until(LATEST)
     }
 
-    /// Takes the earliest event if it is not after `until`.
+    /// Takes the earliest event if it is not after `until`, which is [`LATEST`] at most.
     #[inline(always)]
     pub fn pop_until(&mut self, until: Time) -> Option<Event> {
+        debug_assert!(until <= LATEST, "there may be no event");
         // One comparison tells which is the first, and where it is.
         let in_row = self.first < self.top;
         let key = if in_row { self.first } else { self.top };
-        let time = (key >> 64) as Time;
-        if time > until || key == NEVER {
+        let time = time_of(key);
+        if time > until {
             return None;
         }
         if in_row {
@@ -214,12 +247,8 @@ impl EventQueue {
 
     /// The key of an event at `time`, after all others of that time.
     #[inline(always)]
-    fn key(&mut self, time: Time, kind: u8, index: u32) -> u128 {
-        // One number to look at: the bits that have no place.
-        if index >> INDEX_BITS | u32::from(kind >> KIND_BITS) != 0 {
-            no_place(kind, index);
-        }
-        let payload = self.sequence | u64::from(kind) << INDEX_BITS | u64::from(index);
+    fn key(&mut self, time: Time, mark: Mark) -> u128 {
+        let payload = self.sequence | u64::from(mark.0);
         self.count();
         u128::from(time) << 64 | u128::from(payload)
     }
@@ -332,6 +361,12 @@ impl EventQueue {
     fn children(&self, at: usize) -> Option<&[u128; ARITY]> {
         self.heap.get(at * ARITY + 1..)?.first_chunk()
     }
+}
+
+/// The time of a key.
+#[inline(always)]
+fn time_of(key: u128) -> Time {
+    (key >> 64) as Time
 }
 
 #[cold]

@@ -35,6 +35,7 @@ use crate::wire::Wire;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
+use wordline_base::event::LATEST;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Event, EventQueue, Op, Request, Time};
 use wordline_firmware::{ConfigError, Fault, Kernel, Plan, FACTORY_BAD, PROCESSOR_EVENT};
@@ -560,7 +561,7 @@ impl Drive {
     /// # Errors
     /// As [`Drive::step`].
     pub(crate) fn steps_from(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
-        let has_alarms = self.has_alarms;
+        let (has_alarms, until) = (self.has_alarms, until.min(LATEST));
         let mut taken = self.comes_first(coming, until, most)?;
         while taken < most {
             // An alarm comes after the events of its instant.
@@ -602,11 +603,12 @@ impl Drive {
     #[inline(always)]
     fn handle(&mut self, event: Event, until: Time) -> Result<After, Fault> {
         self.pass_to(event.time);
+        // Most events are such.
+        if event.kind == DIE {
+            self.kernel.on_die(event.time, event.index, &mut self.queue)?;
+            return self.settle_until(until);
+        }
         match event.kind {
-            DIE => {
-                self.kernel.on_die(event.time, event.index, &mut self.queue)?;
-                return self.settle_until(until);
-            }
             ARRIVE => {
                 if self.arrive(event.index, until)? {
                     return Ok(After::Data);

@@ -522,6 +522,23 @@ impl Blocks {
         self.records[to as usize].valid += 1;
     }
 
+    /// The same, and takes note of the program of its page, which it fills: as [`Blocks::program_next`] before. True when it was the last of
+    /// its block.
+    #[inline(always)]
+    pub(crate) fn move_next(&mut self, from: u32, to: u32, plane: u32) -> bool {
+        let domain = self.domain_of_plane(plane);
+        let clock = &mut self.domains[domain as usize].clock;
+        *clock = clock.wrapping_add(1);
+        let record = &mut self.records[from as usize];
+        debug_assert_eq!(record.status, Status::Victim);
+        record.touched = *clock;
+        record.valid -= 1;
+        let record = &mut self.records[to as usize];
+        record.valid += 1;
+        record.write_point += 1;
+        record.write_point == self.programs_per_block
+    }
+
     /// An open block is full, and stays until it is replaced.
     pub(crate) fn keep(&mut self, block: u32) {
         let record = &mut self.records[block as usize];

@@ -207,7 +207,7 @@ impl Map {
     }
 
     /// Clears the validity of a place.
-    #[inline]
+    #[inline(always)]
     pub fn invalidate(&mut self, place: Place) {
         *self.valid.at_mut(place as usize / 64) &= !(1 << (place % 64));
     }

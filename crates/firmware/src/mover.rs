@@ -216,6 +216,20 @@ impl Jobs {
         job
     }
 
+    /// The place that a job reads next, if it has one that `next` finds from its cursor on, and its window lets it read at once; the page there is
+    /// queued for reading. Gives the job, too.
+    #[inline(always)]
+    pub fn read_next(&mut self, slot: u32, next: impl FnOnce(u32, u32) -> Option<u32>) -> Option<(u32, &Job)> {
+        let job = &mut self.jobs[slot as usize];
+        if job.cursor >= job.end || job.on_the_way > job.window {
+            return None;
+        }
+        let place = next(job.cursor, job.end)?;
+        (job.cursor, job.unread, job.reads) = (place + 1, job.unread - 1, job.reads + 1);
+        self.reading[job.group as usize] += 1;
+        Some((place, job))
+    }
+
     /// All that a job was to move is moved.
     pub fn done(&mut self, slot: u32) {
         let job = &mut self.jobs[slot as usize];

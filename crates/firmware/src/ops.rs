@@ -160,6 +160,20 @@ impl Slab {
         taken
     }
 
+    /// The same if it fits.
+    #[inline(always)]
+    pub fn take_if(&mut self, slot: u32, fits: impl FnOnce(&FlashOp) -> bool) -> Option<FlashOp> {
+        let op = &mut self.ops[slot as usize];
+        if !fits(op) {
+            return None;
+        }
+        let taken = *op;
+        op.next = self.free;
+        self.free = slot;
+        self.live -= 1;
+        Some(taken)
+    }
+
     /// Operations stored.
     pub fn live(&self) -> u32 {
         self.live
@@ -248,9 +262,32 @@ impl Fifo {
     /// The same where a call would cost as much.
     #[inline(always)]
     pub fn push_here(&mut self, slab: &mut Slab, op: u32) {
-        let new = slab.get_mut(op);
-        new.next = NONE;
-        let sequence = new.sequence;
+        self.push_changed(slab, op, |_| {});
+    }
+
+    /// Appends an operation that becomes another one, with a number of its own.
+    #[inline(always)]
+    pub fn push_changed(&mut self, slab: &mut Slab, slot: u32, change: impl FnOnce(&mut FlashOp)) {
+        let op = slab.get_mut(slot);
+        change(op);
+        op.next = NONE;
+        let sequence = op.sequence;
+        self.link_last(slab, slot, sequence);
+    }
+
+    /// Stores an operation and appends it; gives its slot.
+    #[inline(always)]
+    pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp) -> u32 {
+        debug_assert_eq!(op.next, NONE, "it comes last");
+        let sequence = op.sequence;
+        let slot = slab.insert(op);
+        self.link_last(slab, slot, sequence);
+        slot
+    }
+
+    /// An operation with such a number comes last.
+    #[inline(always)]
+    fn link_last(&mut self, slab: &mut Slab, op: u32, sequence: u64) {
         match slab.ops.get_mut(self.tail as usize) {
             Some(last) => last.next = op,
             None => (self.head, self.oldest) = (op, sequence),
@@ -326,6 +363,28 @@ impl Fifo {
         }
         self.len -= 1;
         Some(op)
+    }
+
+    /// Takes the oldest operation, if there is one, with its slot. It stands alone then.
+    #[inline(always)]
+    pub fn pop_alone(&mut self, slab: &mut Slab) -> Option<(u32, FlashOp)> {
+        let (ops, slot) = (&mut slab.ops[..], self.head);
+        let op = ops.get_mut(slot as usize)?;
+        let next = std::mem::replace(&mut op.next, NONE);
+        let taken = *op;
+        self.head = next;
+        self.oldest = ops.get(next as usize).map_or(no_number(), |op| op.sequence);
+        if next == NONE {
+            self.tail = NONE;
+        }
+        self.len -= 1;
+        Some((slot, taken))
+    }
+
+    /// The oldest operation and the newest, if there are any.
+    #[inline(always)]
+    pub fn ends<'a>(&self, slab: &'a Slab) -> Option<(&'a FlashOp, &'a FlashOp)> {
+        Some((slab.find(self.head)?, slab.get(self.tail)))
     }
 
     /// Its operations, the oldest first.

@@ -379,6 +379,20 @@ impl Space {
         closed
     }
 
+    /// The same for a page of one unit of a victim, which moves there from a block of the plane: its promise is kept.
+    #[inline(always)]
+    pub fn move_to_open_page(&mut self, blocks: &mut Blocks, plane: u32, from: u32, block: u32) -> bool {
+        debug_assert!(self.is_plain(), "nothing is earned by it");
+        let tally = &mut self.domains[blocks.domain_of_plane(plane) as usize];
+        tally.collector_room -= 1;
+        tally.owed -= 1;
+        let closed = blocks.move_next(from, block, plane);
+        if closed {
+            self.close_slot(plane as usize * STREAMS + Stream::Collector as usize);
+        }
+        closed
+    }
+
     /// True if data of a stream open the most worn free block when a task writes them.
     fn takes_worn(&self, stream: Stream, task: Task) -> bool {
         stream == Stream::Collector && self.open_worn.has(task)

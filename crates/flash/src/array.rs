@@ -10,9 +10,10 @@ use crate::geometry::Geometry;
 use crate::recorder::{Logged, Recorder};
 use crate::spending::{Spent, Tally};
 use serde::{Deserialize, Serialize};
+use wordline_base::event::Mark;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Divisor, EventQueue, Time};
-use wordline_nand::bus::Turns;
+use wordline_nand::bus::{Turns, Waits};
 use wordline_nand::chain::{self, Cycle};
 use wordline_nand::energy::{Activity, Energy, EnergyConfig};
 use wordline_nand::log::Silent;
@@ -23,14 +24,14 @@ use wordline_nand::{Around, Command, Kind, Lane, Package, PageAddress, Port, Sha
 
 /// Receiver of the times at which lanes must be stepped.
 pub trait Agenda {
-    /// Lane `lane` wants to be stepped at `time`; `kind` is that of the flash's events.
-    fn wake(&mut self, time: Time, kind: u8, lane: u32);
+    /// A lane wants to be stepped at `time`; `mark` has the kind of the flash's events, and the lane.
+    fn wake(&mut self, time: Time, mark: Mark);
 }
 
 impl Agenda for EventQueue {
     #[inline(always)]
-    fn wake(&mut self, time: Time, kind: u8, lane: u32) {
-        self.push(time, kind, lane);
+    fn wake(&mut self, time: Time, mark: Mark) {
+        self.push_marked(time, mark);
     }
 }
 
@@ -69,14 +70,27 @@ pub struct ChannelTimes {
     pub busy: Time,
 }
 
-/// Where a lane is.
+/// Where a lane is, and what it waits for.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
+    /// When it needs attention; its event may come earlier, if a command has passed its data since.
+    due: Time,
+    /// What its events have.
+    mark: Mark,
     channel: u32,
     package: u32,
     /// Its die in the package.
     die: u32,
     which: Lane,
+    /// True if its event came while its command was suspended.
+    parked: bool,
+}
+
+impl Waits for Seat {
+    #[inline(always)]
+    fn put_off(&mut self, by: Time) {
+        self.due += by;
+    }
 }
 
 /// All packages and channels of a drive.
@@ -86,14 +100,8 @@ pub struct Flash {
     timing: Timing,
     packages: Vec<Package>,
     channels: Vec<SharedBus>,
-    /// When each lane needs attention; its event may come earlier, if a command has passed its data since.
-    #[serde(skip)]
-    due: Vec<Time>,
     /// How long commands have held up the data of each lane.
     passed: Vec<Time>,
-    /// True if a die's event came while its command was suspended.
-    #[serde(skip)]
-    parked: Vec<bool>,
     #[serde(skip)]
     recorder: Option<Box<Recorder>>,
     event_kind: u8,
@@ -110,9 +118,9 @@ pub struct Flash {
 macro_rules! around {
     ($self:ident, $now:expr, $lane:expr, |$package:ident, $die:ident, $which:ident, $around:ident| $call:expr) => {{
         let lane = $lane;
-        let Seat { channel, package, die: $die, which: $which } = $self.seats[lane as usize];
+        let Seat { channel, package, die: $die, which: $which, .. } = $self.seats[lane as usize];
         let bus = &mut $self.channels[channel as usize];
-        let mut port = Port { bus, due: &mut $self.due, passed: &mut $self.passed, lane };
+        let mut port = Port { bus, lanes: &mut $self.seats, passed: &mut $self.passed, lane };
         let $package = &mut $self.packages[package as usize];
         match &mut $self.recorder {
             Some(recorder) if recorder.hears(lane) => {
@@ -140,8 +148,15 @@ impl Flash {
         let seat = |lane| {
             let die = lane % geometry.dies();
             let package = die / geometry.dies_per_package;
-            let which = if lane < geometry.dies() { Lane::Main } else { Lane::Aside };
-            Seat { channel: package / geometry.packages, package, die: die % geometry.dies_per_package, which }
+            Seat {
+                due: END_OF_TIME,
+                mark: Mark::new(event_kind, lane),
+                channel: package / geometry.packages,
+                package,
+                die: die % geometry.dies_per_package,
+                which: if lane < geometry.dies() { Lane::Main } else { Lane::Aside },
+                parked: false,
+            }
         };
         let mut package = Package::new(geometry.package());
         package.cells_mut().set_pages_per_program(geometry.pages_per_program);
@@ -151,9 +166,7 @@ impl Flash {
             timing,
             packages: vec![package; packages],
             channels: vec![SharedBus::default(); geometry.channels as usize],
-            due: vec![END_OF_TIME; lanes],
             passed: vec![0; lanes],
-            parked: vec![false; lanes],
             recorder: None,
             event_kind,
             dies: geometry.dies(),
@@ -273,7 +286,7 @@ impl Flash {
             self.recorder = None;
             return;
         }
-        let lanes = self.due.len();
+        let lanes = self.seats.len();
         let recorder = self.recorder.get_or_insert_with(|| Box::new(Recorder::new(lanes, &self.timing)));
         recorder.log_entries(logs);
     }
@@ -382,15 +395,16 @@ impl Flash {
 
     #[inline]
     fn set_due(&mut self, lane: u32, time: Time, agenda: &mut impl Agenda) {
-        self.due[lane as usize] = time;
-        agenda.wake(time, self.event_kind, lane);
+        let seat = &mut self.seats[lane as usize];
+        seat.due = time;
+        agenda.wake(time, seat.mark);
     }
 
     /// Time at which a lane needs attention; the end of time if it does not.
     #[inline]
     #[must_use]
     pub fn due(&self, lane: u32) -> Time {
-        self.due[lane as usize]
+        self.seats[lane as usize].due
     }
 
     /// The lane of a die beside its suspended command.
@@ -431,7 +445,7 @@ impl Flash {
     #[must_use]
     pub fn suspendable(&self, now: Time, die: u32) -> Option<Time> {
         let (at, die_in_package) = self.locate(die);
-        let due = self.due[die as usize];
+        let due = self.seats[die as usize].due;
         self.packages[at].can_suspend(die_in_package, due, now).then(|| due - now)
     }
 
@@ -441,13 +455,13 @@ impl Flash {
     /// # Errors
     /// When the die runs nothing that can be suspended.
     pub fn suspend(&mut self, now: Time, die: u32, agenda: &mut impl Agenda) -> Result<bool, FlashError> {
-        let (lane, due) = (self.aside(die), self.due[die as usize]);
+        let (lane, due) = (self.aside(die), self.seats[die as usize].due);
         if let Some(recorder) = &mut self.recorder {
             recorder.take_over(lane, die);
         }
         match around!(self, now, lane, |package, at, _which, around| package.suspend(at, due, around)) {
             Ok(Some(time)) => {
-                self.due[die as usize] = END_OF_TIME;
+                self.seats[die as usize].due = END_OF_TIME;
                 self.set_due(lane, time, agenda);
                 Ok(true)
             }
@@ -467,10 +481,11 @@ impl Flash {
         }
         match around!(self, now, lane, |package, at, _which, around| package.resume(at, around)) {
             Ok(time) => {
-                self.due[die as usize] = time;
+                let seat = &mut self.seats[die as usize];
+                seat.due = time;
                 // The event of its first end may still be pending: it finds the new one.
-                if std::mem::take(&mut self.parked[die as usize]) {
-                    agenda.wake(time, self.event_kind, die);
+                if std::mem::take(&mut seat.parked) {
+                    agenda.wake(time, seat.mark);
                 }
                 Ok(())
             }
@@ -480,7 +495,7 @@ impl Flash {
 
     /// Has an event come to a lane that is at rest, at a time: an appointment of the caller with itself.
     pub fn appoint(&self, time: Time, lane: u32, agenda: &mut impl Agenda) {
-        agenda.wake(time, self.event_kind, lane);
+        agenda.wake(time, self.seats[lane as usize].mark);
     }
 
     /// True if the command of a die is suspended.
@@ -535,22 +550,26 @@ impl Flash {
     /// Handles an event of a lane.
     #[inline]
     pub fn step(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {
-        let due = self.due[lane as usize];
-        if due > now {
-            if due == END_OF_TIME {
-                self.parked[lane as usize] = true;
+        let Self { packages, channels, timing, seats, passed, .. } = self;
+        let seat = &mut seats[lane as usize];
+        if seat.due > now {
+            if seat.due == END_OF_TIME {
+                seat.parked = true;
             } else {
-                agenda.wake(due, self.event_kind, lane);
+                agenda.wake(seat.due, seat.mark);
             }
             return Progress::Busy;
         }
         if self.recorder.is_none() && lane < self.dies {
-            let Seat { channel, package, die, .. } = self.seats[lane as usize];
-            let Self { packages, channels, timing, due, passed, .. } = self;
-            let package = &mut packages[package as usize];
-            let step = package.advance(die, now, timing, move || {
+            let Seat { channel, die, .. } = *seat;
+            let mut main = packages[seat.package as usize].main_lane(die);
+            if main.end() {
+                seat.due = END_OF_TIME;
+                return Progress::Done;
+            }
+            let step = main.advance(now, timing, move || {
                 let bus = &mut channels[channel as usize];
-                Port { bus, due, passed, lane }
+                Port { bus, lanes: seats, passed, lane }
             });
             match step {
                 Some(step) => return self.follow_up(lane, step, agenda),
@@ -565,7 +584,7 @@ impl Flash {
     fn step_apart(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {
         let Seat { channel, package, die, .. } = self.seats[lane as usize];
         let bus = &mut self.channels[channel as usize];
-        let mut port = Port { bus, due: &mut self.due, passed: &mut self.passed, lane };
+        let mut port = Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane };
         let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut Silent };
         let step = self.packages[package as usize].step(die, Lane::Main, around);
         self.follow_up(lane, step, agenda)
@@ -587,11 +606,11 @@ impl Flash {
                 Progress::Busy
             }
             Step::Ready { ended } => {
-                self.due[lane as usize] = END_OF_TIME;
+                self.seats[lane as usize].due = END_OF_TIME;
                 Progress::Ready { ended }
             }
             Step::Done => {
-                self.due[lane as usize] = END_OF_TIME;
+                self.seats[lane as usize].due = END_OF_TIME;
                 Progress::Done
             }
         }
@@ -601,7 +620,8 @@ impl Flash {
     #[must_use]
     pub fn die_worked(&self, die: u32, at: Time) -> Time {
         let (package, die_in_package) = self.locate(die);
-        let due = [die, self.aside(die)].map(|lane| Some(self.due[lane as usize]).filter(|&due| due < END_OF_TIME));
+        let due =
+            [die, self.aside(die)].map(|lane| Some(self.seats[lane as usize].due).filter(|&due| due < END_OF_TIME));
         let package = &self.packages[package];
         package.times(die_in_package).array().saturating_sub(package.ahead(die_in_package, due, at))
     }

@@ -132,24 +132,30 @@ struct Place {
     follows: bool,
 }
 
+/// A lane whose data may wait for a shared bus.
+pub trait Waits {
+    /// A command has passed its data: it needs attention so much later.
+    fn put_off(&mut self, by: Time);
+}
+
 /// Access of one lane (a die, or its reads beside a suspended command) to a shared bus.
-pub struct Port<'a> {
+pub struct Port<'a, L> {
     /// The bus.
     pub bus: &'a mut SharedBus,
-    /// Time at which each lane needs attention; later when a command passes its data.
-    pub due: &'a mut Vec<Time>,
+    /// All lanes of the drive.
+    pub lanes: &'a mut Vec<L>,
     /// Total delay of each lane's data by commands that passed them.
     pub passed: &'a mut Vec<Time>,
     /// The lane.
     pub lane: u32,
 }
 
-impl Bus for Port<'_> {
+impl<L: Waits> Bus for Port<'_, L> {
     #[inline(always)]
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
         self.bus.busy += duration;
         if self.bus.free_at > ready {
-            return self.queue_up(ready, duration, short);
+            return queue_up(self.bus, self.lanes, self.passed, Use { lane: self.lane, ready, duration, short });
         }
         // All earlier data have started and ended.
         self.bus.waiting.clear();
@@ -211,36 +217,43 @@ impl Bus for Port<'_> {
     }
 }
 
-impl Port<'_> {
-    /// Reserves a bus that is in use or already reserved.
-    #[inline(never)]
-    fn queue_up(&mut self, ready: Time, duration: Time, short: bool) -> Time {
-        let SharedBus { free_at, turns, waiting, latest, .. } = &mut *self.bus;
-        let start = *free_at;
-        *free_at += duration;
-        if *turns == Turns::FirstCome {
-            return start;
-        }
-        while waiting.front().is_some_and(|place| place.start < ready) {
-            waiting.pop_front();
-        }
-        if !short {
-            waiting.push_back(Place { start, lane: self.lane, follows: false });
-            return start;
-        }
-        if let Some(started) = latest.take_if(|place| place.start == ready) {
-            waiting.push_front(started);
-        }
-        if let Some(&Place { start: first, .. }) = waiting.front() {
-            for Place { start, lane, follows } in waiting.iter_mut() {
-                *start += duration;
-                if !*follows {
-                    self.due[*lane as usize] += duration;
-                    self.passed[*lane as usize] += duration;
-                }
-            }
-            return first;
-        }
-        start
+/// A use of a bus.
+struct Use {
+    lane: u32,
+    ready: Time,
+    duration: Time,
+    short: bool,
+}
+
+/// Reserves a bus that is in use or already reserved. It gets what a [`Port`] has one by one, so that a port needs no place in memory.
+#[inline(never)]
+fn queue_up<L: Waits>(bus: &mut SharedBus, lanes: &mut [L], passed: &mut [Time], next: Use) -> Time {
+    let Use { lane, ready, duration, short } = next;
+    let SharedBus { free_at, turns, waiting, latest, .. } = bus;
+    let start = *free_at;
+    *free_at += duration;
+    if *turns == Turns::FirstCome {
+        return start;
     }
+    while waiting.front().is_some_and(|place| place.start < ready) {
+        waiting.pop_front();
+    }
+    if !short {
+        waiting.push_back(Place { start, lane, follows: false });
+        return start;
+    }
+    if let Some(started) = latest.take_if(|place| place.start == ready) {
+        waiting.push_front(started);
+    }
+    if let Some(&Place { start: first, .. }) = waiting.front() {
+        for Place { start, lane, follows } in waiting.iter_mut() {
+            *start += duration;
+            if !*follows {
+                lanes[*lane as usize].put_off(duration);
+                passed[*lane as usize] += duration;
+            }
+        }
+        return first;
+    }
+    start
 }

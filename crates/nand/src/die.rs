@@ -276,6 +276,17 @@ impl Die {
         }
     }
 
+    /// Ends the command of the main lane if the array has done its work for it, or its last data are out; false if it does something else at this
+    /// time, and nothing has happened.
+    #[inline(always)]
+    pub(crate) fn end(&mut self) -> bool {
+        let ends = self.main.phase == Phase::Array;
+        if ends {
+            self.main.phase = Phase::Idle;
+        }
+        ends
+    }
+
     /// Advances the main lane as [`Die::step`] without a log would, if it does what most commands do: ends, brings out the data of a plain read of
     /// one page, or sends those of the next plane of a program outside of cache mode. None, and nothing has happened, if it does
     /// something else at this time.
@@ -287,11 +298,10 @@ impl Die {
         timing: &Timing,
         bus: impl FnOnce() -> B,
     ) -> Option<Step> {
-        let slot = &mut self.main;
-        if slot.phase == Phase::Array {
-            slot.phase = Phase::Idle;
+        if self.end() {
             return Some(Step::Done);
         }
+        let slot = &mut self.main;
         if slot.phase == Phase::OutAlone {
             slot.phase = Phase::Array;
             let bytes = slot.command.first().1;

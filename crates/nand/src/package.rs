@@ -411,18 +411,38 @@ impl Package {
         state.retries = retries.min(255) as u8;
     }
 
-    /// Advances the main lane of a die at the time that it requested, as [`Package::step`] does without a log, if it does what most commands
-    /// do: ends, brings out the data of a plain read of one page, or sends those of the next plane of a program. None, and nothing has
-    /// happened, if it does something else. The bus is asked for where it is used.
+    /// The main lane of a die, to advance it without a log.
     #[inline(always)]
-    pub fn advance<B: Bus>(&mut self, die: u32, now: Time, timing: &Timing, bus: impl FnOnce() -> B) -> Option<Step> {
-        self.dies[die as usize].advance(die, now, timing, bus)
+    pub fn main_lane(&mut self, die: u32) -> MainLane<'_> {
+        MainLane { state: &mut self.dies[die as usize], die }
     }
 
     /// Advances a die at the time that it requested.
     #[inline]
     pub fn step<B: Bus, L: Log>(&mut self, die: u32, lane: Lane, around: Around<'_, B, L>) -> Step {
         self.dies[die as usize].step(die, lane, around)
+    }
+}
+
+/// The main lane of a die at the time that it requested.
+pub struct MainLane<'a> {
+    state: &'a mut Die,
+    die: u32,
+}
+
+impl MainLane<'_> {
+    /// Ends its command if that is all that is left to do; false if not, and nothing has happened.
+    #[inline(always)]
+    pub fn end(&mut self) -> bool {
+        self.state.end()
+    }
+
+    /// Advances it as [`Package::step`] does without a log, if it does what most commands do: ends, brings out the data of a plain read of one
+    /// page, or sends those of the next plane of a program. None, and nothing has happened, if it does something else. The bus is asked
+    /// for where it is used.
+    #[inline(always)]
+    pub fn advance<B: Bus>(self, now: Time, timing: &Timing, bus: impl FnOnce() -> B) -> Option<Step> {
+        self.state.advance(self.die, now, timing, bus)
     }
 }
 
@@ -560,16 +580,16 @@ mod tests {
                 assert_eq!(again, Err(Violation::Busy { die }));
                 now = begun.expect("it breaks no rule");
                 if kind == Kind::Read {
-                    let out = single.advance(die, now, &timing, || Lent(&mut single_bus));
+                    let out = single.main_lane(die).advance(now, &timing, || Lent(&mut single_bus));
                     let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
                     assert_eq!(out, Some(any.step(die, Lane::Main, around)));
                     let Some(Step::At(end)) = out else { panic!("its data come out") };
                     now = end;
                 }
-                let ended = single.advance(die, now, &timing, || Lent(&mut single_bus));
+                let ended = single.main_lane(die).advance(now, &timing, || Lent(&mut single_bus));
                 let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
                 assert_eq!((ended, any.step(die, Lane::Main, around)), (Some(Step::Done), Step::Done));
-                assert_eq!(single.advance(die, now, &timing, || Lent(&mut single_bus)), None, "it is idle");
+                assert_eq!(single.main_lane(die).advance(now, &timing, || Lent(&mut single_bus)), None, "it is idle");
                 assert_eq!((&single, single_bus), (&any, any_bus));
                 now += 1_000_000_000;
             }
@@ -596,12 +616,12 @@ mod tests {
                 let begun = begun.expect("it breaks no rule");
                 let again = plain.begin_program(die, &command, now, &timing, &mut plain_bus);
                 assert_eq!(again, Err(Violation::Busy { die }));
-                let loaded = plain.advance(die, begun, &timing, || Lent(&mut plain_bus));
+                let loaded = plain.main_lane(die).advance(begun, &timing, || Lent(&mut plain_bus));
                 let around = Around { now: begun, timing: &timing, bus: &mut any_bus, log: &mut Silent };
                 assert_eq!(loaded, Some(any.step(die, Lane::Main, around)));
                 let Some(Step::At(end)) = loaded else { panic!("it has two planes") };
                 now = end;
-                let ended = plain.advance(die, now, &timing, || Lent(&mut plain_bus));
+                let ended = plain.main_lane(die).advance(now, &timing, || Lent(&mut plain_bus));
                 let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
                 assert_eq!((ended, any.step(die, Lane::Main, around)), (Some(Step::Done), Step::Done));
                 assert_eq!((&plain, plain_bus), (&any, any_bus));

@@ -32,7 +32,7 @@ impl Coming {
 
 impl Drive {
     /// The command of a request that was admitted is on its way.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn come(&mut self, Coming { slot, time }: Coming) {
         if slot == NO_REQUEST {
             return;

@@ -68,7 +68,7 @@ impl Drive {
 
     /// Writes whole units, up to such a byte counted from the start of the first one, where there is no write buffer; false if it is to be served
     /// as any other request.
-    #[inline(never)]
+    #[inline(always)]
     fn writes_whole(&mut self, slot: u32, first: u32, end: u64) -> Result<bool, Fault> {
         let Some(shift) = self.unit_shift.filter(|shift| end & ((1 << shift) - 1) == 0) else { return Ok(false) };
         let units = (end >> shift) as u32;

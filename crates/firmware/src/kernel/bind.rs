@@ -157,7 +157,7 @@ impl Kernel {
     /// True if operations of a class share a command only with those of their request.
     #[inline]
     pub(super) fn keeps_to_request(&self, class: Class) -> bool {
-        class.is_host() && !class.is_map_write() && self.pack.within_request()
+        self.within_request && class.is_host() && !class.is_map_write()
     }
 
     /// True if a read can join, or follow, a command for pages of this offset. Mostly it is of another page.

@@ -7,6 +7,7 @@ use super::direct_merges::Lone;
 use super::dispatch::Candidates;
 use super::hold_jobs::Holding;
 use super::interrupt::Interruption;
+use super::ready::NEXT_QUEUES;
 use super::rests::Rests;
 use super::ring::Ring;
 use super::schedule::Schedule;
@@ -144,6 +145,8 @@ impl Kernel {
             victim,
             free_block,
             slc: slc.limits().then(|| Box::new(slc)),
+            window: pack.window(),
+            within_request: pack.within_request(),
             pack,
             dispatch,
             control_due: shares.interval().unwrap_or(END_OF_TIME),
@@ -198,7 +201,8 @@ impl Kernel {
             collect,
             slab: Slab::new(),
             sequence: 0,
-            queues: vec![Fifo::default(); geometry.planes() as usize * CLASSES],
+            // Those of each die are looked at as so many.
+            queues: vec![Fifo::default(); geometry.planes() as usize * CLASSES + NEXT_QUEUES],
             shared: vec![Fifo::default(); ROWS * places],
             shared_places: vec![0; ROWS * places.div_ceil(64)],
             shared_waiting: [0; ROWS],
@@ -208,7 +212,6 @@ impl Kernel {
             candidates: Candidates::default(),
             busy: 0,
             command: Command::new(Kind::Read),
-            idle_in_channel: vec![geometry.dies_per_channel(); geometry.channels as usize],
             channel_turn: 0,
             die_turn: vec![0; geometry.channels as usize],
             stage_turn: 0,

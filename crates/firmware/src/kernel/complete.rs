@@ -10,8 +10,6 @@ impl Kernel {
     /// The command of a die has ended: its operations go back to their tasks.
     #[inline]
     pub(super) fn complete(&mut self, die: u32) -> Result<(), Fault> {
-        let channel = self.flash.channel_of(die);
-        self.idle_in_channel[channel as usize] += 1;
         self.busy -= 1;
         let now = self.now;
         let instant = self.instant;

@@ -241,10 +241,9 @@ impl Kernel {
     pub(super) fn push_direct(&mut self, plane: u32, op: FlashOp) -> u32 {
         self.sequence += 1;
         let class = op.class;
-        let slot = self.slab.insert(FlashOp { sequence: self.sequence, ready: self.now, ..op });
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
         let first = fifo.head == NONE;
-        fifo.push(&mut self.slab, slot);
+        let slot = fifo.push_new(&mut self.slab, FlashOp { sequence: self.sequence, ready: self.now, ..op });
         if first {
             let die = self.planes_per_die.quotient(plane);
             self.dies[die as usize].waiting.set(class, self.planes_per_die.remainder(plane));
@@ -370,8 +369,6 @@ impl Kernel {
             }
         }
         self.count_direct(Class::HOST_WRITE, self.command.planes() as u64);
-        let channel = self.flash.channel_of(die);
-        self.idle_in_channel[channel as usize] -= 1;
         self.busy += 1;
         let state = &mut self.dies[die as usize];
         (state.busy, state.class, state.since) = (true, Class::HOST_WRITE, self.now);
@@ -429,8 +426,6 @@ impl Kernel {
     /// The program of a die with units of the host has ended. Nobody waits for them.
     #[inline]
     fn complete_direct(&mut self, die: u32) {
-        let channel = self.flash.channel_of(die);
-        self.idle_in_channel[channel as usize] += 1;
         self.busy -= 1;
         let state = &mut self.dies[die as usize];
         let (count, pages) = (usize::from(state.count), state.pages);

@@ -1,6 +1,6 @@
 //! Dispatch: surveys the operations that wait for an idle die, lets the arbiter choose, and starts the bound command.
 
-use super::ready::Ready;
+use super::ready::{Ready, NEXT_QUEUES};
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, NONE};
 use crate::policy::arbiter::Waiting;
@@ -114,10 +114,13 @@ impl Kernel {
             let die = (at - 1) as u32 - channels;
             return (self.may_take(die, stream) && self.takes(die, stream)).then_some(die);
         }
+        if self.busy == geometry.dies() {
+            return None;
+        }
         let mut best: Option<(Time, u32, u32)> = None;
         for step in 0..channels {
             let channel = (self.channel_turn + step) % channels;
-            if self.idle_in_channel[channel as usize] == 0 || only_channel.is_some_and(|only| only != channel) {
+            if only_channel.is_some_and(|only| only != channel) {
                 continue;
             }
             let free_at = self.flash.bus_free_at(channel).max(self.now);
@@ -338,19 +341,27 @@ impl Kernel {
     /// but without a list.
     #[inline]
     fn oldest(&mut self, die: u32, waiting: u64) -> Option<(Class, Waits)> {
-        self.oldest_in_plane(die, waiting).map(|(class, plane)| (class, Waits::Plane(plane)))
+        self.oldest_in_plane::<false>(die, waiting).map(|(class, plane)| (class, Waits::Plane(plane)))
     }
 
-    /// Its class and the plane where it waits.
+    /// Its class and the plane where it waits. `PAGES` says that each write fills a page, and each stream has open blocks of its own.
     #[inline(always)]
-    pub(super) fn oldest_in_plane(&mut self, die: u32, mut waiting: u64) -> Option<(Class, u32)> {
+    pub(super) fn oldest_in_plane<const PAGES: bool>(&mut self, die: u32, mut waiting: u64) -> Option<(Class, u32)> {
         let first = die * self.flash.geometry().planes_per_die;
         while waiting != 0 {
             let bit =
                 if waiting.is_power_of_two() { waiting.trailing_zeros() } else { self.oldest_bit(first, waiting) };
             let (class, plane) = Ready::of_bit(bit);
             let plane = first + plane;
-            if Ready::WRITES >> bit & 1 == 0 || self.finds_page_at_once(class, plane) {
+            if Ready::WRITES >> bit & 1 == 0 {
+                return Some((class, plane));
+            }
+            let finds_page = if PAGES {
+                self.space.has_open(plane, Ready::write_of_bit(bit).1) || self.finds_page_of_queue(class, plane)
+            } else {
+                self.finds_page_at_once(class, plane)
+            };
+            if finds_page {
                 return Some((class, plane));
             }
             waiting &= !(1 << bit);
@@ -362,7 +373,8 @@ impl Kernel {
     #[inline(always)]
     pub(super) fn oldest_bit(&self, first: u32, mut waiting: u64) -> u32 {
         let (mut oldest, mut found) = (u64::MAX, 0);
-        let queues = &self.queues[first as usize * CLASSES..];
+        let queues = self.queues[first as usize * CLASSES..].first_chunk::<NEXT_QUEUES>();
+        let queues = queues.expect("there are some behind those of the last die");
         while waiting != 0 {
             let bit = waiting.trailing_zeros();
             let number = queues[Ready::queue_of_bit(bit)].oldest(&self.slab);
@@ -541,8 +553,6 @@ impl Kernel {
     /// Sends a bound command to its die.
     #[inline]
     pub(super) fn start(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
-        let channel = self.flash.channel_of(die);
-        self.idle_in_channel[channel as usize] -= 1;
         self.busy += 1;
         let state = &mut self.dies[die as usize];
         state.busy = true;

@@ -237,6 +237,11 @@ pub struct Kernel {
     #[serde(skip)]
     slc: Option<Box<SlcPolicy>>,
     pack: PackPolicy,
+    /// Its window, and whether commands keep to a request: what is asked for with each command.
+    #[serde(skip)]
+    window: u32,
+    #[serde(skip)]
+    within_request: bool,
     dispatch: DispatchPolicy,
     shares: SharesPolicy,
     /// None if operations go to their dies at once.
@@ -397,8 +402,6 @@ pub struct Kernel {
     /// The command being put together.
     #[serde(skip)]
     command: Command,
-    #[serde(skip)]
-    idle_in_channel: Vec<u32>,
     channel_turn: u32,
     die_turn: Vec<u32>,
     /// The die after the one that took the last write of the commit stage that could go to several.
@@ -734,8 +737,11 @@ impl Kernel {
         let ended = if self.straight_by_stage {
             self.end_by_stage(lane, queue)?
         } else {
-            let class = self.dies[lane as usize].class;
-            self.end_straight(lane, class, queue)? || self.end_move_straight(lane, class, queue)?
+            let state = &self.dies[lane as usize];
+            let (class, by_page) = (state.class, self.straight_pages && state.count == 1);
+            (by_page && self.end_page_of_gc(lane, class, queue)?)
+                || self.end_straight(lane, class, queue)?
+                || self.end_move_straight(lane, class, queue)?
         };
         if !ended {
             self.complete(lane)?;

@@ -12,11 +12,15 @@ const WIDTH: usize = u64::BITS as usize / PLANES;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ready([u64; CLASSES.div_ceil(WIDTH)]);
 
+/// Queues from the first of a die on, among which those of its host and GC are whatever their number fits.
+pub(super) const NEXT_QUEUES: usize = 1 << u8::BITS;
+const _: () = assert!(PLANES * CLASSES <= NEXT_QUEUES);
+
 /// By bit of host and GC: its queue, among those of its die.
-const QUEUES: [u16; u64::BITS as usize] = {
+const QUEUES: [u8; u64::BITS as usize] = {
     let (mut queues, mut bit) = ([0; u64::BITS as usize], 0);
     while bit < queues.len() {
-        queues[bit] = (bit % PLANES * CLASSES + bit / PLANES) as u16;
+        queues[bit] = (bit % PLANES * CLASSES + bit / PLANES) as u8;
         bit += 1;
     }
     queues

@@ -242,7 +242,6 @@ impl Kernel {
     /// An idle die is to read for a class.
     #[inline(always)]
     fn take_for_reads(&mut self, die: u32, class: Class) {
-        self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
         self.busy += 1;
         self.dies[die as usize].begin(class, self.now);
     }
@@ -301,7 +300,6 @@ impl Kernel {
             self.plane_use.add(self.now - from, (self.now - state.since.max(from)) * count as Time);
         }
         state.occupied[Class::HOST_READ.index()] += self.now - state.since;
-        self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
         self.busy -= 1;
         if let Some(stage) = &mut self.stage {
             stage.end_pages(die, Class::HOST_READ, count as u32);

@@ -317,8 +317,8 @@ impl Kernel {
                     && self.is_straight_by_stage_in_units()
                     && self.program_units(die, class, (plane, others), queue)?);
             }
-            GC_WRITE if self.moves_alone(die, plane, others) => self.program_moved_page(die, plane, queue)?,
-            Class::HOST_WRITE if (others == 0 || self.pack.window() == 0) && !self.feeds(plane) => {
+            GC_WRITE if self.goes_alone(die, plane, class, others) => self.program_moved_page(die, plane, queue)?,
+            Class::HOST_WRITE if self.goes_alone(die, plane, class, others) && !self.feeds(plane) => {
                 self.program_page_of_host(die, plane, queue)?
             }
             _ => false,

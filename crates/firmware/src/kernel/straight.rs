@@ -10,11 +10,13 @@
 //! the moves of GC.
 
 use super::{Fault, HostDone, Kernel};
-use crate::ops::{FlashOp, Role, NONE};
-use crate::task::{Class, CLASSES};
+use crate::ops::{Fifo, FlashOp, Role, NONE};
+use crate::task::{Action, Class, Task, CLASSES};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
 use wordline_flash::{Kind, PageAddress};
+
+const GC_READ: Class = Class::new(Task::GC, Action::Read);
 
 /// What comes next at a die whose command has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,13 +198,13 @@ impl Kernel {
         let Spot { source, block, plane, die, busy } = spot;
         self.sequence += 1;
         let (ready, sequence) = (self.now, self.sequence);
-        let slot = self.slab.insert(FlashOp { ready, sequence, source, ..op });
+        let read = FlashOp { ready, sequence, source, ..op };
         if busy {
-            self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].push(&mut self.slab, slot);
-            self.dies[die as usize].waiting.set(Class::HOST_READ, self.planes_per_die.remainder(plane));
+            self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].push_new(&mut self.slab, read);
+            self.dies[die as usize].waiting.set(Class::HOST_READ, plane - die * self.planes_per_die.get());
             return Ok(());
         }
-        self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
+        let slot = self.slab.insert(read);
         self.busy += 1;
         let page = self.page_address(plane, block, self.page_of(source));
         self.start_page_read(die, slot, (page, op.bytes), Class::HOST_READ, queue)
@@ -218,22 +220,19 @@ impl Kernel {
         if class != Class::HOST_READ || !self.straight {
             return Ok(false);
         }
-        let state = &mut self.dies[die as usize];
+        let Self { dies, slab, .. } = self;
+        let state = &mut dies[die as usize];
         if state.count != 1 || state.counted != END_OF_TIME {
             return Ok(false);
         }
         debug_assert!(!state.mixed, "no command has operations of several tasks");
-        let slot = state.pages[0];
-        let op = self.slab.get(slot);
-        if op.role != Role::Plain || op.next != NONE {
-            return Ok(false);
-        }
+        let plain = |op: &FlashOp| op.role == Role::Plain && op.next == NONE;
+        let Some(op) = slab.take_if(state.pages[0], plain) else { return Ok(false) };
+        let FlashOp { owner, units, bytes, .. } = op;
         let gc_affected = op.delayed || op.ready < state.collector_end;
-        let FlashOp { owner, units, bytes, .. } = *op;
         (state.busy, state.count) = (false, 0);
         state.occupied[Class::HOST_READ.index()] += self.now - state.since;
         let waiting = state.waiting.only_host_reads();
-        self.slab.remove(slot);
         self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
         let next = match waiting {
             Some(planes) if self.shared_count == 0 && self.is_quiet_straight() => self.next_read(die, planes),
@@ -243,7 +242,6 @@ impl Kernel {
             self.start_next_read(die, plane, Class::HOST_READ, others, queue)?;
             return Ok(true);
         }
-        self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
         self.busy -= 1;
         if next == Next::General || self.stalled {
             self.mark(die);
@@ -282,16 +280,14 @@ impl Kernel {
     ) -> Result<(), Fault> {
         let at = plane - die * self.planes_per_die.get();
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
-        let slot = fifo.pop(&self.slab).expect("it waits there");
+        let (slot, op) = fifo.pop_alone(&mut self.slab).expect("it waits there");
         if fifo.head == NONE {
             self.dies[die as usize].waiting.clear(class, at);
         }
-        let op = self.slab.get_mut(slot);
-        op.next = NONE;
-        let FlashOp { source, owner, bytes, .. } = *op;
+        let FlashOp { source, owner, bytes, .. } = op;
         let block = self.units_per_block.quotient(source);
         let page = self.units_per_page.quotient(source - block * self.plan.units_per_block);
-        if others != 0 && self.pack.window() > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
+        if others != 0 && self.window > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
             self.count_direct(class, self.command.planes() as u64);
             self.dies[die as usize].begin(class, self.now);
             self.flash.begin(self.now, die, &self.command, queue)?;
@@ -310,7 +306,7 @@ impl Kernel {
         class: Class,
         mut others: u32,
     ) -> Result<bool, Fault> {
-        let (first, window) = (die * self.planes_per_die.get(), self.pack.window());
+        let (first, window) = (die * self.planes_per_die.get(), self.window);
         let any_owner = !self.keeps_to_request(class);
         let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, page) && (any_owner || op.owner == owner);
         let mut joined = false;
@@ -318,6 +314,10 @@ impl Kernel {
             let partner = first + others.trailing_zeros();
             others &= others - 1;
             let fifo = &self.queues[partner as usize * CLASSES + class.index()];
+            if class == GC_READ && self.passes_over(fifo, partner, page) {
+                debug_assert!(!fifo.iter(&self.slab).any(|op| self.page_of(op.source) == page), "it is read in order");
+                continue;
+            }
             let Some(found) = fifo.position(&self.slab, window, |op| fits(self, op)) else { continue };
             if !joined {
                 self.command.clear(Kind::Read);
@@ -327,6 +327,18 @@ impl Kernel {
             self.take_partner(die, partner, class, found)?;
         }
         Ok(joined)
+    }
+
+    /// True if no read of GC that waits for a plane can be of such a page: one job reads its block from the first page to the last, and the oldest
+    /// of its reads is of a later one, or the newest of an earlier one.
+    #[inline(always)]
+    fn passes_over(&self, fifo: &Fifo, plane: u32, page: u32) -> bool {
+        let in_order = self.plan.domains > 1 && self.lots.is_none();
+        if !in_order || self.jobs.running(self.jobs.group(Task::GC, plane)) > 1 {
+            return false;
+        }
+        let Some((oldest, newest)) = fifo.ends(&self.slab) else { return true };
+        self.page_of(oldest.source) > page || self.page_of(newest.source) < page
     }
 
     /// Takes a read out of the queue of a plane into the command that is put together.

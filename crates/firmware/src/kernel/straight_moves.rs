@@ -79,7 +79,6 @@ impl Kernel {
         if !self.straight_moves {
             return Ok(false);
         }
-        let by_page = self.straight_pages && self.dies[die as usize].count == 1;
         // Writes of whole pages mostly follow each other.
         let mut in_rows = false;
         match class {
@@ -90,8 +89,6 @@ impl Kernel {
                 in_rows = true;
             }
             Class::HOST_WRITE => in_rows = self.end_program(die),
-            GC_READ if by_page => self.end_page_read(die),
-            GC_WRITE if by_page => self.end_moved_page(die),
             GC_READ => self.end_moved_read(die),
             GC_WRITE => self.end_moved_program(die),
             _ => return Ok(false),
@@ -120,7 +117,6 @@ impl Kernel {
             let from = std::mem::replace(&mut state.counted, now);
             self.plane_use.add(now - from, (now - state.since.max(from)) * left.count as Time);
         }
-        self.idle_in_channel[self.flash.channel_of(die) as usize] += 1;
         self.busy -= 1;
         if class.task() == Task::GC && self.awaiting > 0 {
             self.let_go(die);
@@ -396,7 +392,7 @@ impl Kernel {
             debug_assert_eq!(placement.at(unit), Constraint::Plane(plane), "it says the same page by page");
             at = if at + 1 == planes.len() { 0 } else { at + 1 };
             number += 1;
-            let slot = slab.insert(FlashOp {
+            let write = FlashOp {
                 class: Class::HOST_WRITE,
                 unit,
                 owner: request,
@@ -404,8 +400,8 @@ impl Kernel {
                 sequence: number,
                 ready: *now,
                 ..FlashOp::default()
-            });
-            queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].push(slab, slot);
+            };
+            queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].push_new(slab, write);
             let to = planes_per_die.quotient(plane);
             let die = &mut dies[to as usize];
             die.waiting.set(Class::HOST_WRITE, plane - to * planes_per_die.get());
@@ -463,7 +459,7 @@ impl Kernel {
             self.dispatch(die, queue)?;
             return Ok(());
         };
-        let Some(oldest) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
+        let Some(oldest) = self.oldest_in_plane::<false>(die, waiting) else { return Ok(()) };
         self.dispatch_oldest(die, oldest, waiting, queue)
     }
 
@@ -479,7 +475,7 @@ impl Kernel {
         let others = Ready::planes_of(waiting, class) & !(1 << self.planes_per_die.remainder(plane));
         match class {
             Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
-                self.take_die(die);
+                self.busy += 1;
                 return self.start_next_read(die, plane, class, others, queue);
             }
             Class::HOST_READ => self.reroute_oldest(plane),
@@ -521,7 +517,7 @@ impl Kernel {
     /// Binds a page for the oldest writes of a plane, with partners of other planes, as bits: as [`Kernel::issue_write`].
     #[inline(always)]
     fn bind_writes(&mut self, die: u32, plane: u32, class: Class, mut others: u32) -> Result<(), Fault> {
-        if self.pack.window() == 0 {
+        if self.window == 0 {
             others = 0;
         }
         if class == Class::HOST_WRITE {
@@ -663,7 +659,7 @@ impl Kernel {
     #[inline(always)]
     pub(super) fn begin_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
         self.count_direct(class, self.command.planes() as u64);
-        self.take_die(die);
+        self.busy += 1;
         self.dies[die as usize].begin(class, self.now);
         if self.command.is_single() {
             self.flash.program_page(self.now, die, &self.command, queue)?;
@@ -671,12 +667,5 @@ impl Kernel {
             self.flash.begin(self.now, die, &self.command, queue)?;
         }
         Ok(())
-    }
-
-    /// An idle die is to work.
-    #[inline(always)]
-    pub(super) fn take_die(&mut self, die: u32) {
-        self.idle_in_channel[self.flash.channel_of(die) as usize] -= 1;
-        self.busy += 1;
     }
 }

@@ -8,14 +8,14 @@
 //!
 //! [`Kernel::moves_pages`] is the one place that says which drives may go this way.
 
-use super::direct::bits;
 use super::ready::Ready;
-use super::{Fault, HostDone, Kernel};
+use super::{stream_of, Fault, HostDone, Kernel};
 use crate::map::Place;
 use crate::ops::{FlashOp, Role, NONE};
 use crate::space::{BoundPage, Stream};
 use crate::task::{Action, Class, Task, CLASSES};
 use wordline_base::EventQueue;
+use wordline_flash::PageAddress;
 
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
@@ -32,19 +32,42 @@ impl Kernel {
         self.straight_pages
     }
 
+    /// Ends the command of a class of a die, as [`Kernel::end_move_straight`], if it read or programmed one page for GC; false if not, and nothing
+    /// has happened yet.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline(always)]
+    pub(super) fn end_page_of_gc(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
+        if class == GC_READ {
+            self.end_page_read(die);
+        } else if class == GC_WRITE {
+            self.end_moved_page(die);
+        } else {
+            return Ok(false);
+        }
+        if self.dirty.is_empty() {
+            self.dispatch_page(die, queue)?;
+        } else {
+            self.mark(die);
+        }
+        self.run_straight(queue)?;
+        Ok(true)
+    }
+
     /// The command of a die that read a page of a victim has ended: its unit waits to be written if it is still valid.
     #[inline(never)]
-    pub(super) fn end_page_read(&mut self, die: u32) {
+    fn end_page_read(&mut self, die: u32) {
         let slot = self.leave_die(die, GC_READ).pages[0];
         let FlashOp { source, owner, .. } = *self.slab.get(slot);
         if !self.map.is_valid(source) {
             self.drop_page_read(slot);
             return;
         }
-        self.becomes_write(slot, source);
         let job = self.jobs.read_ended(owner);
         let (plane, rests) = (job.domain, job.cursor < job.end && job.on_the_way >= job.window);
-        self.wait_in_plane(die, plane, GC_WRITE, slot);
+        let write = self.write_behind_read(source);
+        self.wait_in_plane(die, plane, GC_WRITE, slot, write);
         if !rests {
             self.mark(die);
             self.move_on_straight(owner, 0);
@@ -78,12 +101,19 @@ impl Kernel {
     /// The read of a place becomes the write of its unit, in the same slot.
     #[inline(always)]
     pub(super) fn becomes_write(&mut self, slot: u32, source: Place) {
+        let change = self.write_behind_read(source);
+        change(self.slab.get_mut(slot));
+    }
+
+    /// How the read of a place becomes the write of its unit.
+    #[inline(always)]
+    fn write_behind_read(&mut self, source: Place) -> impl FnOnce(&mut FlashOp) {
         self.sequence += 1;
-        let op = self.slab.get_mut(slot);
-        (op.class, op.unit, op.bytes) = (GC_WRITE, self.map.unit_at(source), 0);
-        (op.ready, op.sequence) = (self.now, self.sequence);
-        if let Some(shadow) = &self.shadow {
-            op.stamp = shadow.at(source);
+        let (unit, ready, sequence) = (self.map.unit_at(source), self.now, self.sequence);
+        let stamp = self.shadow.as_ref().map(|shadow| shadow.at(source));
+        move |op| {
+            (op.class, op.unit, op.bytes, op.ready, op.sequence) = (GC_WRITE, unit, 0, ready, sequence);
+            op.stamp = stamp.unwrap_or(op.stamp);
         }
     }
 
@@ -99,14 +129,15 @@ impl Kernel {
 
     /// The program of a die with a unit of a victim has ended: mostly its job reads the next one.
     #[inline(never)]
-    pub(super) fn end_moved_page(&mut self, die: u32) {
+    fn end_moved_page(&mut self, die: u32) {
         let slot = self.leave_die(die, GC_WRITE).pages[0];
         let owner = self.slab.get(slot).owner;
-        let Some((plane, rests)) = self.becomes_next_read(slot, owner) else {
+        let Some((plane, rests, read)) = self.read_behind_write(owner) else {
+            self.slab.remove(slot);
             self.move_on_straight(owner, 1);
             return;
         };
-        self.wait_in_plane(die, plane, GC_READ, slot);
+        self.wait_in_plane(die, plane, GC_READ, slot, |op| *op = read);
         if !rests {
             self.mark(die);
             self.move_on_straight(owner, 0);
@@ -118,22 +149,27 @@ impl Kernel {
     /// given back, and what the job does instead is for the caller.
     #[inline(always)]
     pub(super) fn becomes_next_read(&mut self, slot: u32, owner: u32) -> Option<(u32, bool)> {
-        self.counters.moved[Task::GC.index()] += 1;
-        let job = self.jobs.get(owner);
-        let goes_on = job.cursor < job.end && job.on_the_way <= job.window;
-        let place = if goes_on { self.map.next_valid(job.cursor, job.end) } else { None };
-        let Some(place) = place else {
+        let Some((plane, rests, read)) = self.read_behind_write(owner) else {
             self.slab.remove(slot);
             return None;
         };
-        let job = self.jobs.read_queued(owner);
-        (job.cursor, job.unread) = (place + 1, job.unread - 1);
+        *self.slab.get_mut(slot) = read;
+        Some((plane, rests))
+    }
+
+    /// A unit of a job was written. Gives the next read of the job, the plane where it has to wait, and whether the job rests then; none if the
+    /// job does not read at once.
+    #[inline(always)]
+    fn read_behind_write(&mut self, owner: u32) -> Option<(u32, bool, FlashOp)> {
+        let Self { counters, jobs, map, .. } = self;
+        counters.moved[Task::GC.index()] += 1;
+        let (place, job) = jobs.read_next(owner, |cursor, end| map.next_valid(cursor, end))?;
         let (plane, rests) = (job.domain, place + 1 < job.end && job.on_the_way >= job.window);
         debug_assert_eq!(plane, self.blocks.plane_of(job.block), "each plane is a domain");
-        self.map.expect(self.map.unit_at(place));
-        self.map.expect_after(place);
+        map.expect(map.unit_at(place));
+        map.expect_after(place);
         self.sequence += 1;
-        *self.slab.get_mut(slot) = FlashOp {
+        let read = FlashOp {
             class: GC_READ,
             source: place,
             owner,
@@ -142,13 +178,13 @@ impl Kernel {
             sequence: self.sequence,
             ..FlashOp::default()
         };
-        Some((plane, rests))
+        Some((plane, rests, read))
     }
 
-    /// Puts an operation into the queue of its class in a plane of a die.
+    /// Changes an operation and puts it into the queue of its class in a plane of a die.
     #[inline(always)]
-    fn wait_in_plane(&mut self, die: u32, plane: u32, class: Class, slot: u32) {
-        self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
+    fn wait_in_plane(&mut self, die: u32, plane: u32, class: Class, slot: u32, change: impl FnOnce(&mut FlashOp)) {
+        self.queues[plane as usize * CLASSES + class.index()].push_changed(&mut self.slab, slot, change);
         self.dies[die as usize].waiting.set(class, plane - die * self.planes_per_die.get());
     }
 
@@ -170,15 +206,15 @@ impl Kernel {
             self.dispatch(die, queue)?;
             return Ok(());
         };
-        let Some((class, plane)) = self.oldest_in_plane(die, waiting) else { return Ok(()) };
+        let Some((class, plane)) = self.oldest_in_plane::<true>(die, waiting) else { return Ok(()) };
         let others = Ready::planes_of(waiting, class) & !(1 << (plane - die * self.planes_per_die.get()));
         let begins = match class {
             Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
-                self.take_die(die);
+                self.busy += 1;
                 return self.start_next_read(die, plane, class, others, queue);
             }
-            GC_WRITE if self.moves_alone(die, plane, others) => self.program_moved_page(die, plane, queue)?,
-            Class::HOST_WRITE if others == 0 || self.pack.window() == 0 => {
+            GC_WRITE if self.goes_alone(die, plane, class, others) => self.program_moved_page(die, plane, queue)?,
+            Class::HOST_WRITE if self.goes_alone(die, plane, class, others) => {
                 self.program_page_of_host(die, plane, queue)?
             }
             _ => false,
@@ -189,17 +225,26 @@ impl Kernel {
         self.dispatch_with_others(die, (class, plane), waiting, queue)
     }
 
-    /// True if nothing that waits for other planes can share the program of the oldest unit of a victim. Each plane has blocks of its own to
-    /// write to, so that nothing changes for the others when this one gets its page.
+    /// True if nothing that waits for other planes can share the program of the oldest write of a class, of the host or of a victim. Each plane has
+    /// blocks of its own to write to, so that no other can share it once this one has its page.
     #[inline(always)]
-    pub(super) fn moves_alone(&self, die: u32, plane: u32, others: u32) -> bool {
-        if others == 0 || self.pack.window() == 0 {
+    pub(super) fn goes_alone(&self, die: u32, plane: u32, class: Class, mut others: u32) -> bool {
+        if others == 0 || self.window == 0 {
             return true;
         }
-        let page = self.space.next_page(&self.blocks, plane, Stream::Collector);
-        let head = self.queues[plane as usize * CLASSES + GC_WRITE.index()].head;
-        let first = die * self.planes_per_die.get();
-        !bits(others).any(|bit| self.write_joins(first + bit, GC_WRITE, page, head))
+        let (stream, first) = (stream_of(class), die * self.planes_per_die.get());
+        let page = self.space.next_page(&self.blocks, plane, stream);
+        let head = self.queues[plane as usize * CLASSES + class.index()].head;
+        while others != 0 {
+            let other = first + others.trailing_zeros();
+            others &= others - 1;
+            // Mostly their pages differ.
+            let meets = self.space.next_page(&self.blocks, other, stream) == page;
+            if meets && self.write_joins(other, class, page, head) {
+                return false;
+            }
+        }
+        true
     }
 
     /// The same where others may share the command of the oldest operation, or it is no read or program of a page.
@@ -217,80 +262,84 @@ impl Kernel {
     /// Programs the oldest unit of a victim that waits for a plane; false if it has to be done as elsewhere, and nothing has happened yet.
     #[inline(always)]
     pub(super) fn program_moved_page(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let fifo = &mut self.queues[plane as usize * CLASSES + GC_WRITE.index()];
+        let Some((block, page)) = self.space.open_page(&self.blocks, plane, Stream::Collector) else {
+            return Ok(false);
+        };
         // A collection that found nothing looks at each unit that is invalidated.
-        if fifo.head == NONE || self.starved[plane as usize] || !self.space.is_open(plane, Stream::Collector) {
+        if self.starved[plane as usize] {
             return Ok(false);
         }
-        let FlashOp { unit, source, stamp, .. } = *self.slab.get(fifo.head);
-        if !self.map.is_valid(source) {
+        let Self { queues, slab, map, .. } = self;
+        let fifo = &mut queues[plane as usize * CLASSES + GC_WRITE.index()];
+        if !slab.find(fifo.head).is_some_and(|op| map.is_valid(op.source)) {
             return Ok(false);
         }
-        let slot = self.take_oldest(die, plane, GC_WRITE);
-        let bound = self.space.bind_open(&mut self.blocks, plane, Stream::Collector);
-        let place = bound.block * self.plan.units_per_block + bound.page;
-        let old = self.map.bind(unit, place);
+        let Some((slot, op)) = fifo.pop_alone(slab) else { return Ok(false) };
+        if fifo.head == NONE {
+            self.dies[die as usize].waiting.clear(GC_WRITE, plane - die * self.planes_per_die.get());
+        }
+        let FlashOp { unit, source, stamp, .. } = op;
+        let place = block * self.plan.units_per_block + page;
+        let old = map.bind(unit, place);
         debug_assert_eq!(old, Some(source), "a valid unit lies where it was read");
-        self.map.invalidate(source);
-        self.blocks.moved(self.units_per_block.quotient(source), bound.block, plane);
+        map.invalidate(source);
+        let closed =
+            self.space.move_to_open_page(&mut self.blocks, plane, self.units_per_block.quotient(source), block);
         if let Some(shadow) = &mut self.shadow {
             shadow.moved(unit, place, stamp)?;
         }
-        self.space.settle(plane, 1);
-        self.begin_page(die, (plane, slot), bound, GC_WRITE, queue)?;
+        self.begin_page(die, (plane, slot), (block, page, closed), GC_WRITE, queue)?;
         Ok(true)
     }
 
     /// The same for the oldest unit of the host.
     #[inline(always)]
     pub(super) fn program_page_of_host(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let head = self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].head;
-        if head == NONE || !self.space.is_open(plane, Stream::Host) {
-            return Ok(false);
-        }
-        let op = self.slab.get(head);
+        let Some((block, page)) = self.space.open_page(&self.blocks, plane, Stream::Host) else { return Ok(false) };
+        let Self { queues, slab, map, .. } = self;
+        let fifo = &mut queues[plane as usize * CLASSES + Class::HOST_WRITE.index()];
+        let Some(op) = slab.find(fifo.head) else { return Ok(false) };
         // As `still_wanted` says.
-        if op.units == 0 || (op.role == Role::Merge && !self.map.lies_at(op.unit, op.source)) {
+        if op.units == 0 || (op.role == Role::Merge && !map.lies_at(op.unit, op.source)) {
             return Ok(false);
         }
-        let slot = self.take_oldest(die, plane, Class::HOST_WRITE);
-        let bound = self.space.bind_open(&mut self.blocks, plane, Stream::Host);
-        self.place_unit(slot, bound.block * self.plan.units_per_block + bound.page, bound.block, plane)?;
-        self.begin_page(die, (plane, slot), bound, Class::HOST_WRITE, queue)?;
+        let Some((slot, op)) = fifo.pop_alone(slab) else { return Ok(false) };
+        if fifo.head == NONE {
+            self.dies[die as usize].waiting.clear(Class::HOST_WRITE, plane - die * self.planes_per_die.get());
+        }
+        let closed = self.place_lone_unit((slot, op.unit), block * self.plan.units_per_block + page, block, plane);
+        if op.buffered {
+            self.buffer.bound(op.held, slot);
+        }
+        self.begin_page(die, (plane, slot), (block, page, closed), Class::HOST_WRITE, queue)?;
         Ok(true)
     }
 
-    /// Takes the oldest operation of the queue of a class in a plane of a die. There is one.
-    #[inline(always)]
-    fn take_oldest(&mut self, die: u32, plane: u32, class: Class) -> u32 {
-        let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
-        let slot = fifo.head;
-        fifo.cut(&mut self.slab, slot, 1);
-        if fifo.head == NONE {
-            self.dies[die as usize].waiting.clear(class, plane - die * self.planes_per_die.get());
-        }
-        slot
-    }
-
-    /// Sends the program of a page that was bound for an operation to its idle die.
+    /// Sends the program of a page that was bound for an operation to its idle die. The page may have been the last of its block.
     #[inline(always)]
     fn begin_page(
         &mut self,
         die: u32,
         (plane, slot): (u32, u32),
-        bound: BoundPage,
+        (block, page, closed): (u32, u32, bool),
         class: Class,
         queue: &mut EventQueue,
     ) -> Result<(), Fault> {
         let state = &mut self.dies[die as usize];
         (state.pages[0], state.count) = (slot, 1);
-        if bound.closed {
-            self.settle_page(plane, bound, class);
+        if closed {
+            self.settle_page(plane, BoundPage { block, page, opened: false, closed, slc: false }, class);
+            self.dies[die as usize].begin(class, self.now);
+        } else {
+            state.begin(class, self.now);
         }
         self.count_direct(class, 1);
-        self.take_die(die);
-        self.dies[die as usize].begin(class, self.now);
-        let page = self.page_address(plane, bound.block, bound.page);
+        self.busy += 1;
+        let page = PageAddress {
+            plane: plane - die * self.planes_per_die.get(),
+            block: block - plane * self.blocks_per_plane.get(),
+            page,
+        };
         self.flash.program_lone_page(self.now, die, page, self.program_bytes, queue)?;
         Ok(())
     }

@@ -83,7 +83,7 @@ impl Kernel {
     fn begin_row(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let planes = self.command.planes();
         self.count_direct(Class::HOST_WRITE, planes as u64);
-        self.take_die(die);
+        self.busy += 1;
         self.dies[die as usize].begin(Class::HOST_WRITE, self.now);
         if planes == 1 {
             self.flash.program_page(self.now, die, &self.command, queue)?;
@@ -104,7 +104,7 @@ impl Kernel {
         let Some(lead) = self.write_at_hand::<LONE>(first + at) else { return Ok(false) };
         // Where nothing is left to wait is told once, at the end.
         let mut emptied = self.bind_at_hand::<LONE>(die, (first + at, at), lead);
-        let keeps_to_request = others != 0 && self.pack.within_request();
+        let keeps_to_request = others != 0 && self.within_request;
         for at in bits(others) {
             let to = first + at;
             if let Some(other) = self.write_at_hand::<LONE>(to) {
@@ -169,33 +169,31 @@ impl Kernel {
 
     /// Gives a unit of the host, which fills a page, its place in the open block of a plane; true if the page was the last of its block.
     #[inline(always)]
-    fn place_lone_unit(&mut self, (slot, unit): (u32, u32), place: Place, block: u32, plane: u32) -> bool {
+    pub(super) fn place_lone_unit(&mut self, (slot, unit): (u32, u32), place: Place, block: u32, plane: u32) -> bool {
         let old = self.map.bind(unit, place);
         if let Some(shadow) = &mut self.shadow {
             shadow.write(unit, place, self.slab.get(slot).stamp);
         }
-        let old = old.map(|old| {
-            self.map.invalidate(old);
-            self.units_per_block.quotient(old)
-        });
+        let Some(old) = old else {
+            return self.space.fill_open_page_of_host(&mut self.blocks, plane, block, None);
+        };
+        self.map.invalidate(old);
+        let old = self.units_per_block.quotient(old);
         // Mostly a unit stays in its plane.
-        let first = plane * self.blocks_per_plane.get();
-        let stays = old.is_none_or(|old| old.wrapping_sub(first) < self.blocks_per_plane.get());
-        if !stays || (old.is_some() && self.starved[self.blocks.domain_of_plane(plane) as usize]) {
+        let stays = old.wrapping_sub(plane * self.blocks_per_plane.get()) < self.blocks_per_plane.get();
+        if !stays || self.starved[self.blocks.domain_of_plane(plane) as usize] {
             return self.move_lone_unit(old, block, plane);
         }
-        self.space.fill_open_page_of_host(&mut self.blocks, plane, block, old)
+        self.space.fill_open_page_of_host(&mut self.blocks, plane, block, Some(old))
     }
 
     /// A unit that fills a page of the open block of a plane was in another plane, or what it leaves there lets a collection start.
     #[cold]
-    fn move_lone_unit(&mut self, old: Option<u32>, block: u32, plane: u32) -> bool {
+    fn move_lone_unit(&mut self, old: u32, block: u32, plane: u32) -> bool {
         let closed = self.space.fill_open_page(&mut self.blocks, plane, Stream::Host, block);
-        if let Some(old) = old {
-            let domain = self.blocks.lose(old);
-            if self.starved[domain as usize] {
-                self.feed(domain);
-            }
+        let domain = self.blocks.lose(old);
+        if self.starved[domain as usize] {
+            self.feed(domain);
         }
         self.blocks.gain(block, plane);
         closed

@@ -133,7 +133,7 @@ impl Flash {
             return Ok(false);
         }
         let bus = &mut self.channels[channel as usize];
-        let mut port = Port { bus, due: &mut self.due, passed: &mut self.passed, lane };
+        let mut port = Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane };
         match package.begin_single(die, kind, page, now, &self.timing, &mut port) {
             Ok(time) => {
                 self.set_due(lane, time, agenda);
@@ -162,7 +162,7 @@ impl Flash {
             return self.begin_any(now, lane, command, agenda);
         }
         let bus = &mut self.channels[channel as usize];
-        let mut port = Port { bus, due: &mut self.due, passed: &mut self.passed, lane };
+        let mut port = Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane };
         match package.begin_program(die, command, now, &self.timing, &mut port) {
             Ok(time) => {
                 self.set_due(lane, time, agenda);

@@ -5,6 +5,7 @@ use crate::array::{Agenda, Flash, FlashError, Progress};
 use crate::geometry::Geometry;
 use crate::recorder::Logged;
 use crate::timeline::Picture;
+use wordline_base::event::Mark;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{Request, Time};
 use wordline_nand::{Command, Kind, PageAddress, Timing};
@@ -14,7 +15,7 @@ struct Unneeded;
 
 impl Agenda for Unneeded {
     #[inline]
-    fn wake(&mut self, _: Time, _: u8, _: u32) {}
+    fn wake(&mut self, _: Time, _: Mark) {}
 }
 
 /// A package with its clock.

@@ -4,6 +4,7 @@ use super::host::Host;
 use super::script::BLOCKS;
 use super::table::{Durations, Order, Tick, PAGES, TICK_PS};
 use super::trace::{Line, Seen, Sums, Trace};
+use wordline_base::event::Mark;
 use wordline_base::time::END_OF_TIME;
 use wordline_base::Time;
 use wordline_flash::config::{ByClass, PageOrder};
@@ -27,7 +28,7 @@ pub struct Shape {
 struct Scan;
 
 impl Agenda for Scan {
-    fn wake(&mut self, _: Time, _: u8, _: u32) {}
+    fn wake(&mut self, _: Time, _: Mark) {}
 }
 
 /// Times are whole ticks; anything else is an error of the model.
