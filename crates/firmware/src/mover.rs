@@ -7,6 +7,7 @@
 //! The units left after the full pages of a block wait for units of the next block, so that no page is padded (see
 //! [`Jobs::expects`]).
 
+use crate::map::Map;
 use crate::task::{Task, TASKS};
 
 /// No job.
@@ -216,15 +217,15 @@ impl Jobs {
         job
     }
 
-    /// The place that a job reads next, if it has one that `next` finds from its cursor on, and its window lets it read at once; the page there is
+    /// The place that a job reads next, if it has one from its cursor on, and its window lets it read at once; the page there is
     /// queued for reading. Gives the job, too.
     #[inline(always)]
-    pub fn read_next(&mut self, slot: u32, next: impl FnOnce(u32, u32) -> Option<u32>) -> Option<(u32, &Job)> {
+    pub fn read_next(&mut self, slot: u32, map: &Map) -> Option<(u32, &Job)> {
         let job = &mut self.jobs[slot as usize];
         if job.cursor >= job.end || job.on_the_way > job.window {
             return None;
         }
-        let place = next(job.cursor, job.end)?;
+        let place = map.next_valid(job.cursor, job.end)?;
         (job.cursor, job.unread, job.reads) = (place + 1, job.unread - 1, job.reads + 1);
         self.reading[job.group as usize] += 1;
         Some((place, job))

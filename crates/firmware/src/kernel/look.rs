@@ -351,9 +351,9 @@ impl Kernel {
     fn goes_to_die(&mut self, slot: u32, first: First, die: u32) {
         let (class, plane) = (first.class(), first.plane());
         self.sequence += 1;
-        self.slab.get_mut(slot).sequence = self.sequence;
+        let sequence = self.sequence;
         let index = (die * self.planes_per_die.get() + plane) as usize * CLASSES + class.index();
-        self.queues[index].push_here(&mut self.slab, slot);
+        self.queues[index].push_changed(&mut self.slab, slot, |op| op.sequence = sequence);
         let state = &mut self.dies[die as usize];
         state.waiting.set(class, plane);
         if !state.busy {

@@ -11,7 +11,7 @@ mod rows;
 pub(super) use rows::{First, Row, Ways, NO_FIRST};
 
 use super::tags::TagQueue;
-use crate::ops::{Fifo, Slab, NONE};
+use crate::ops::{Fifo, FlashOp, Slab, NONE};
 use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
 use crate::task::{ByTask, Class, Task, Tasks, CLASSES, TASKS};
@@ -215,14 +215,27 @@ impl Stage {
         }
     }
 
-    /// An operation comes to a queue, behind the others that wait there, if any; so a look may find it.
+    /// An operation comes to a queue, behind the others that wait there, if any, as what `change` makes of it; so a look may find it.
     #[inline(always)]
-    pub fn push(&mut self, slab: &mut Slab, slot: u32, at: usize) {
+    pub fn push(&mut self, slab: &mut Slab, slot: u32, at: usize, change: impl FnOnce(&mut FlashOp)) {
+        self.queues[at].fifo.push_changed(slab, slot, change);
+        self.has_joined(at);
+    }
+
+    /// The same of a new one; gives its slot.
+    #[inline(always)]
+    pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp, at: usize) -> u32 {
+        let slot = self.queues[at].fifo.push_new(slab, op);
+        self.has_joined(at);
+        slot
+    }
+
+    /// An operation has come to a queue.
+    #[inline(always)]
+    fn has_joined(&mut self, at: usize) {
         debug_assert!(self.tags.is_none(), "a device queue counts what waits, and has other rooms");
-        let queue = &mut self.queues[at];
-        let Queue { class, die, is_listed, .. } = *queue;
+        let Queue { class, die, is_listed, .. } = self.queues[at];
         debug_assert!(self.units_per_program.get() == 1 || !class.is_write(), "it may lack company");
-        queue.fifo.push_here(slab, slot);
         self.waiting[class.task().index()] += 1;
         self.tasks = self.tasks.with(class.task());
         if !is_listed {

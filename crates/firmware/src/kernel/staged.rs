@@ -141,11 +141,12 @@ impl Kernel {
             self.put_on_stage(slot, class, Constraint::Plane(plane), false);
             return Ok(Gone::AmongOthers);
         }
-        if self.dies[die as usize].busy {
+        let (at, state) = (plane - die * self.planes_per_die.get(), &mut self.dies[die as usize]);
+        if state.busy {
             stage.count_waiting(die, class, 1);
             stage.settle();
-            self.queues[plane as usize * CLASSES + class.index()].push(&mut self.slab, slot);
-            self.dies[die as usize].waiting.set(class, self.planes_per_die.remainder(plane));
+            state.waiting.set(class, at);
+            self.queues[plane as usize * CLASSES + class.index()].push_here(&mut self.slab, slot);
             return Ok(Gone::ToDie);
         }
         stage.settle_before_start();
@@ -153,7 +154,8 @@ impl Kernel {
         let op = self.slab.get_mut(slot);
         op.next = NONE;
         let (source, bytes) = (op.source, op.bytes);
-        let page = self.page_address(plane, block, self.page_of(source));
+        let page = self.units_per_page.quotient(source - block * self.plan.units_per_block);
+        let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
         let others_came = self.start_counted_read(die, slot, (page, bytes), class, queue)?;
         Ok(if others_came { Gone::AmongOthers } else { Gone::ToDie })
     }
@@ -183,17 +185,18 @@ impl Kernel {
         self.sequence += 1;
         let (class, sequence) = (Class::HOST_READ, self.sequence);
         let op = FlashOp { ready: now, sequence, unit, source, owner: request, bytes, ..FlashOp::default() };
-        let slot = self.slab.insert(op);
         if !has_room {
             // Until its die has room, there is nothing more to do than before.
             if self.by_stage_in_planes {
-                self.stage_page(slot, class, Constraint::Plane(plane));
+                self.stage_new(op, Constraint::Plane(plane));
             } else {
+                let slot = self.slab.insert(op);
                 self.put_on_stage(slot, class, Constraint::Plane(plane), false);
             }
             debug_assert!(self.is_settled(), "something else is left to do");
             return Ok(true);
         }
+        let slot = self.slab.insert(op);
         let gone = self.send_straight(Straight { slot, class, sequence, block, plane, die }, queue)?;
         if gone == Gone::AmongOthers && !self.is_settled() {
             self.pump_by_stage(queue)?;
@@ -350,7 +353,7 @@ impl Kernel {
 
     /// Starts the oldest read of a class of a plane, with partners of the other planes given, as bits: as [`Kernel::issue_read`] and
     /// [`Kernel::start`]. All of them take their own places at the die. True if other operations may have come meanwhile.
-    #[inline]
+    #[inline(never)]
     pub(super) fn start_oldest_read(
         &mut self,
         die: u32,
@@ -359,13 +362,29 @@ impl Kernel {
         others: u32,
         queue: &mut EventQueue,
     ) -> Result<bool, Fault> {
-        let Some(slot) = self.pop_uncounted(plane, class) else { return Ok(false) };
-        let op = self.slab.get_mut(slot);
-        op.next = NONE;
-        let FlashOp { source, owner, bytes, .. } = *op;
-        let page = self.page_of(source);
-        let joined =
-            others != 0 && self.pack.window() > 0 && self.join_straight(die, slot, (owner, page), class, others)?;
+        self.start_oldest_read_here(die, plane, class, others, queue)
+    }
+
+    /// The same where a call would cost too much.
+    #[inline(always)]
+    pub(super) fn start_oldest_read_here(
+        &mut self,
+        die: u32,
+        plane: u32,
+        class: Class,
+        others: u32,
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
+        let at = plane - die * self.planes_per_die.get();
+        let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
+        let Some((slot, op)) = fifo.pop_alone(&mut self.slab) else { return Ok(false) };
+        if fifo.head == NONE {
+            self.dies[die as usize].waiting.clear(class, at);
+        }
+        let FlashOp { source, owner, bytes, .. } = op;
+        let block = self.units_per_block.quotient(source);
+        let page = self.units_per_page.quotient(source - block * self.plan.units_per_block);
+        let joined = others != 0 && self.window > 0 && self.join_straight(die, slot, (owner, page), class, others)?;
         if joined {
             if let Some(stage) = &mut self.stage {
                 stage.starting += self.command.planes() as u32;
@@ -375,7 +394,7 @@ impl Kernel {
         if let Some(stage) = &mut self.stage {
             stage.start_page(die, class);
         }
-        let page = self.page_address(plane, self.units_per_block.quotient(source), page);
+        let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
         self.start_counted_read(die, slot, (page, bytes), class, queue)
     }
 

@@ -97,12 +97,11 @@ impl Kernel {
         if !self.map.is_valid(source) {
             return self.page_is_out(slot);
         }
-        self.becomes_write(slot, source);
-        let plane = self.jobs.get(owner).domain;
-        self.stage_page(slot, GC_WRITE, Constraint::Plane(plane));
-        self.jobs.read_ended(owner);
-        let job = self.jobs.get(owner);
-        if job.cursor >= job.end || job.on_the_way < job.window {
+        let job = self.jobs.read_ended(owner);
+        let (plane, rests) = (job.domain, job.cursor < job.end && job.on_the_way >= job.window);
+        let write = self.write_behind_read(source);
+        self.stage_changed(slot, GC_WRITE, Constraint::Plane(plane), write);
+        if !rests {
             self.arrived(owner, 0);
         }
     }
@@ -118,11 +117,12 @@ impl Kernel {
     #[inline(always)]
     fn page_was_moved(&mut self, slot: u32) {
         let owner = self.slab.get(slot).owner;
-        let Some((plane, rests)) = self.becomes_next_read(slot, owner) else {
+        let Some((plane, rests, read)) = self.read_behind_write(owner) else {
+            self.slab.remove(slot);
             self.arrived(owner, 1);
             return;
         };
-        self.stage_page(slot, GC_READ, Constraint::Plane(plane));
+        self.stage_changed(slot, GC_READ, Constraint::Plane(plane), |op| *op = read);
         if !rests {
             self.arrived(owner, 0);
         }
@@ -140,17 +140,30 @@ impl Kernel {
             self.sequence += 1;
             let (sequence, ready) = (self.sequence, now);
             let op = FlashOp { class, unit, owner: request, stamp, sequence, ready, ..FlashOp::default() };
-            let slot = self.slab.insert(op);
-            self.stage_page(slot, class, place);
+            self.stage_new(op, place);
         }
     }
 
     /// An operation waits in the stage, behind the others of its class and place: as [`Kernel::put_on_stage`].
     #[inline(always)]
     pub(super) fn stage_page(&mut self, slot: u32, class: Class, place: Constraint) {
+        self.stage_changed(slot, class, place, |_| {});
+    }
+
+    /// The same as what `change` makes of it, which is of the class given.
+    #[inline(always)]
+    fn stage_changed(&mut self, slot: u32, class: Class, place: Constraint, change: impl FnOnce(&mut FlashOp)) {
         let Some(stage) = &mut self.stage else { return };
         let at = stage.at(class, place);
-        stage.push(&mut self.slab, slot, at);
+        stage.push(&mut self.slab, slot, at, change);
+    }
+
+    /// The same of a new one.
+    #[inline(always)]
+    pub(super) fn stage_new(&mut self, op: FlashOp, place: Constraint) {
+        let Some(stage) = &mut self.stage else { return };
+        let at = stage.at(op.class, place);
+        stage.push_new(&mut self.slab, op, at);
     }
 
     /// A command of a die has ended: the oldest operation that was sent to it starts, and others are sent from the stage.
@@ -183,6 +196,8 @@ impl Kernel {
         }
         if !self.dirty.is_empty() {
             self.mark(die);
+        } else if self.by_stage_in_pages {
+            self.dispatch_sent_page(die, queue)?;
         } else if let Some((plane, others)) = self.next_read_sent(die, waiting.unwrap_or_default()) {
             self.start_oldest_read(die, plane, Class::HOST_READ, others, queue)?;
         } else {
@@ -263,21 +278,33 @@ impl Kernel {
         if state.busy {
             return Ok(());
         }
+        if self.by_stage_in_pages {
+            return self.dispatch_sent_page(die, queue);
+        }
         let waiting = state.waiting.of_host_and_gc().filter(|&waiting| waiting != 0 && self.shared_count == 0);
         let by_age = |waiting: u64| self.takes_oldest || waiting.is_power_of_two();
-        let all_go = |waiting: u64| {
-            if self.by_stage_in_pages {
-                self.all_have_pages(die, waiting)
-            } else {
-                self.all_go(die, waiting)
-            }
-        };
-        if let Some(waiting) = waiting.filter(|&waiting| by_age(waiting) && all_go(waiting)) {
+        if let Some(waiting) = waiting.filter(|&waiting| by_age(waiting) && self.all_go(die, waiting)) {
             if self.begin_sent(die, waiting, queue)? {
                 return Ok(());
             }
         }
         self.dispatch(die, queue)?;
+        Ok(())
+    }
+
+    /// The same of a die that is idle, where each write fills a page.
+    #[inline(always)]
+    fn dispatch_sent_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        debug_assert!(self.takes_oldest, "drives with another order do not go this way");
+        let waiting = self.dies[die as usize].waiting.of_host_and_gc();
+        let at_hand = |&waiting: &u64| waiting != 0 && self.shared_count == 0 && self.all_have_pages(die, waiting);
+        let begins = match waiting.filter(at_hand) {
+            Some(waiting) => self.begin_sent_page(die, waiting, queue)?,
+            None => false,
+        };
+        if !begins {
+            self.dispatch(die, queue)?;
+        }
         Ok(())
     }
 
@@ -297,25 +324,41 @@ impl Kernel {
         true
     }
 
+    /// The oldest of the operations of host and GC that wait for planes of a die, as bits: its class, its plane, and the other planes of the die
+    /// that operations of its class wait for, as bits.
+    #[inline(always)]
+    fn oldest_of_sent(&self, die: u32, waiting: u64) -> (Class, u32, u32) {
+        let first = die * self.planes_per_die.get();
+        let bit = if waiting.is_power_of_two() { waiting.trailing_zeros() } else { self.oldest_bit(first, waiting) };
+        let (class, at) = Ready::of_bit(bit);
+        (class, first + at, Ready::planes_of(waiting, class) & !(1 << at))
+    }
+
     /// Starts the oldest of the operations of host and GC that wait for planes of an idle die, as bits, if it is a read or a program that needs
     /// no look at others; false if not, and nothing has happened yet.
     #[inline(always)]
     fn begin_sent(&mut self, die: u32, waiting: u64, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let first = die * self.planes_per_die.get();
-        let bit = if waiting.is_power_of_two() { waiting.trailing_zeros() } else { self.oldest_bit(first, waiting) };
-        let (class, at) = Ready::of_bit(bit);
-        let plane = first + at;
-        let others = Ready::planes_of(waiting, class) & !(1 << at);
-        let begins = match class {
+        let (class, plane, others) = self.oldest_of_sent(die, waiting);
+        match class {
             Class::HOST_READ | GC_READ if self.leads_read(plane, class) => {
                 self.start_oldest_read(die, plane, class, others, queue)?;
-                return Ok(true);
+                Ok(true)
             }
-            _ if !self.by_stage_in_pages => {
-                let programs = class == Class::HOST_WRITE || class == GC_WRITE;
-                return Ok(programs
-                    && self.is_straight_by_stage_in_units()
-                    && self.program_units(die, class, (plane, others), queue)?);
+            Class::HOST_WRITE | GC_WRITE if self.is_straight_by_stage_in_units() => {
+                self.program_units(die, class, (plane, others), queue)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The same where each write fills a page.
+    #[inline(always)]
+    fn begin_sent_page(&mut self, die: u32, waiting: u64, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let (class, plane, others) = self.oldest_of_sent(die, waiting);
+        let begins = match class {
+            Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
+                self.start_oldest_read_here(die, plane, class, others, queue)?;
+                return Ok(true);
             }
             GC_WRITE if self.goes_alone(die, plane, class, others) => self.program_moved_page(die, plane, queue)?,
             Class::HOST_WRITE if self.goes_alone(die, plane, class, others) && !self.feeds(plane) => {
@@ -335,9 +378,6 @@ impl Kernel {
     /// True if the oldest read of a class that waits for a plane reads its page as it is.
     #[inline(always)]
     fn leads_read(&self, plane: u32, class: Class) -> bool {
-        if self.by_stage_in_pages {
-            return self.leads_current(plane, class);
-        }
         if class == GC_READ && self.by_stage_in_planes {
             return true;
         }

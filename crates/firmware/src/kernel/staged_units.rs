@@ -48,7 +48,7 @@ impl Kernel {
         (plane, others): (u32, u32),
         queue: &mut EventQueue,
     ) -> Result<bool, Fault> {
-        if others != 0 && self.pack.window() > 0 {
+        if others != 0 && self.window > 0 {
             return Ok(false);
         }
         self.command.clear(Kind::Program);

@@ -107,7 +107,7 @@ impl Kernel {
 
     /// How the read of a place becomes the write of its unit.
     #[inline(always)]
-    fn write_behind_read(&mut self, source: Place) -> impl FnOnce(&mut FlashOp) {
+    pub(super) fn write_behind_read(&mut self, source: Place) -> impl FnOnce(&mut FlashOp) {
         self.sequence += 1;
         let (unit, ready, sequence) = (self.map.unit_at(source), self.now, self.sequence);
         let stamp = self.shadow.as_ref().map(|shadow| shadow.at(source));
@@ -144,26 +144,13 @@ impl Kernel {
         }
     }
 
-    /// The write of a unit of a job has ended: mostly it becomes the next read of the job, in the slot that would be given back and taken again.
-    /// Gives the plane where that read has to wait, and whether the job rests then. None if the job does not read at once: the slot is
-    /// given back, and what the job does instead is for the caller.
-    #[inline(always)]
-    pub(super) fn becomes_next_read(&mut self, slot: u32, owner: u32) -> Option<(u32, bool)> {
-        let Some((plane, rests, read)) = self.read_behind_write(owner) else {
-            self.slab.remove(slot);
-            return None;
-        };
-        *self.slab.get_mut(slot) = read;
-        Some((plane, rests))
-    }
-
     /// A unit of a job was written. Gives the next read of the job, the plane where it has to wait, and whether the job rests then; none if the
     /// job does not read at once.
     #[inline(always)]
-    fn read_behind_write(&mut self, owner: u32) -> Option<(u32, bool, FlashOp)> {
+    pub(super) fn read_behind_write(&mut self, owner: u32) -> Option<(u32, bool, FlashOp)> {
         let Self { counters, jobs, map, .. } = self;
         counters.moved[Task::GC.index()] += 1;
-        let (place, job) = jobs.read_next(owner, |cursor, end| map.next_valid(cursor, end))?;
+        let (place, job) = jobs.read_next(owner, map)?;
         let (plane, rests) = (job.domain, place + 1 < job.end && job.on_the_way >= job.window);
         debug_assert_eq!(plane, self.blocks.plane_of(job.block), "each plane is a domain");
         map.expect(map.unit_at(place));
