@@ -118,26 +118,30 @@ fn a_transaction_waits_for_its_bus_and_holds_up_another_channel() {
     assert!(waited.abs_diff(bus) < 15 * US, "{waited}");
 }
 
-/// Pages of four units: those of a page go together, and fill it, with those of the planes beside it.
+/// Pages of four units, in so many channels of as many packages, each of two dies of two planes.
+fn of_small_units(channels: u32, order: &str, more: &str, seed: u64) -> Drive {
+    let text = format!(
+        r#"
+        geometry = {{ channels = {channels}, packages_per_channel = {channels}, dies_per_package = 2, planes_per_die = 2,
+            blocks_per_plane = 40, pages_per_block = 8, page_kib = 16 }}
+        nand = {{ {FAST}, read_us = 50.0, program_us = 200.0, erase_us = 1000.0 }}
+        capacity = {{ raw_over_logical = 1.6 }}
+        mapping = {{ unit_kib = 4 }}
+        placement = {{ policy = "static", order = "{order}" }}
+        collect = {{ policy = "on-demand", scope = "plane" }}
+        buffer = {{ policy = "none" }}
+        queue = {{ depth = 64 }}
+        verify = {{ shadow = true }}
+        {more}
+        "#
+    );
+    drive(&text, seed)
+}
+
 #[test]
 fn the_units_of_a_page_share_a_transaction() {
-    let text = |order: &str| {
-        format!(
-            r#"
-            geometry = {{ channels = 1, packages_per_channel = 1, dies_per_package = 2, planes_per_die = 2,
-                blocks_per_plane = 32, pages_per_block = 16, page_kib = 16 }}
-            nand = {{ {FAST}, read_us = 50.0, program_us = 200.0, erase_us = 1000.0 }}
-            capacity = {{ raw_over_logical = 1.8 }}
-            mapping = {{ unit_kib = 4 }}
-            placement = {{ policy = "static", order = "{order}" }}
-            collect = {{ policy = "on-demand", scope = "plane" }}
-            buffer = {{ policy = "none" }}
-            {IN_ORDER}
-            "#
-        )
-    };
     let kinds = |order: &str, [kib, expected]: [u64; 2]| {
-        let mut drive = drive(&text(order), 1);
+        let mut drive = of_small_units(1, order, IN_ORDER, 1);
         let write = request(Op::Write, 0, kib as u32 * 1024);
         drive.submit(0, write).expect("there is room");
         drive.drain().expect("the drive comes to rest");
@@ -155,27 +159,16 @@ fn the_units_of_a_page_share_a_transaction() {
     assert_eq!(kinds("PDWC", [128, 8]), ([0, 0, 0, 2], [0, 0, 0, 8]));
 }
 
-/// Pages of four units: what GC has read waits for company, so that the end of a read, which leaves the bus, may be the last event of
+/// What GC has read waits for company, so that the end of a read, which leaves the bus, may be the last event of
 /// all.
 #[test]
 fn a_bus_that_gc_leaves_last_holds_nothing_up() {
     for_seeds("transactions", "a_bus_that_gc_leaves_last_holds_nothing_up", 3, |seed| {
-        let text = format!(
-            r#"
-            geometry = {{ channels = 2, packages_per_channel = 2, dies_per_package = 2, planes_per_die = 2,
-                blocks_per_plane = 40, pages_per_block = 8, page_kib = 16 }}
-            nand = {{ {FAST}, read_us = 50.0, program_us = 200.0, erase_us = 1000.0 }}
-            capacity = {{ raw_over_logical = 1.6 }}
-            mapping = {{ unit_kib = 4 }}
-            placement = {{ policy = "static", order = "PDWC" }}
-            collect = {{ policy = "on-demand", scope = "plane" }}
-            arbiter = {{ policy = "priority", order = ["host-read", "gc-erase", "gc-write", "gc-read", "host-write"] }}
-            buffer = {{ policy = "none" }}
-            queue = {{ depth = 64 }}
-            dispatch = {{ policy = "in-order", wait_for_bus = true }}
-            "#
-        );
-        let mut drive = drive(&text, seed);
+        let more = r#"
+            arbiter = { policy = "priority", order = ["host-read", "gc-erase", "gc-write", "gc-read", "host-write"] }
+            dispatch = { policy = "in-order", wait_for_bus = true }
+        "#;
+        let mut drive = of_small_units(2, "PDWC", more, seed);
         let pages = drive.logical_bytes() / 16384;
         watched_loop(&mut drive, 4, pages, |nth| request(Op::Write, nth * 16384, 16384), |_| {});
         let mut random = Stream::new(seed, "transactions", 1);
@@ -186,6 +179,26 @@ fn a_bus_that_gc_leaves_last_holds_nothing_up() {
         watched_loop(&mut drive, 32, 5 * pages, &mut next, |_| {});
         drive.drain().expect("the drive comes to rest");
         drive.kernel().audit().expect("the books balance");
+    });
+}
+
+/// Requests of parts of pages and of several: some units find their page full, or alone in it, or of another request.
+#[test]
+fn units_of_any_requests_fill_pages_without_loss() {
+    for_seeds("transactions", "units_of_any_requests_fill_pages_without_loss", 4, |seed| {
+        for within in ["", r#"pack = { policy = "planes", across_requests = false }"#] {
+            let mut drive = of_small_units(1, "PDWC", &format!("{IN_ORDER}\n{within}"), seed);
+            let units = drive.logical_bytes() / 4096;
+            let mut random = Stream::new(seed, "transactions", 2);
+            let mut next = |_| {
+                let (count, op) = (1 + random.below(12), [Op::Read, Op::Write, Op::Write][random.below(3) as usize]);
+                request(op, random.below(units - 12) * 4096, count as u32 * 4096)
+            };
+            watched_loop(&mut drive, 32, 2 * units, &mut next, |_| {});
+            drive.drain().expect("the drive comes to rest");
+            drive.kernel().audit().expect("the books balance");
+            assert!(drive.kernel().counters().collections() > 20, "{within}");
+        }
     });
 }
 
