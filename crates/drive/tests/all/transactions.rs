@@ -174,9 +174,10 @@ fn a_bus_that_gc_leaves_last_holds_nothing_up() {
         let mut random = Stream::new(seed, "transactions", 1);
         let mut next = |_| {
             let op = [Op::Read, Op::Write][random.below(2) as usize];
-            request(op, random.below(pages) * 16384, 16384)
+            request(op, random.below(4 * pages) * 4096, 4096)
         };
-        watched_loop(&mut drive, 32, 5 * pages, &mut next, |_| {});
+        // Few at a time, so that often nothing else is under way.
+        watched_loop(&mut drive, 2, 96 * pages, &mut next, |_| {});
         drive.drain().expect("the drive comes to rest");
         drive.kernel().audit().expect("the books balance");
     });
