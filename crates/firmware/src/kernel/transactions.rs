@@ -4,8 +4,9 @@
 //! transaction. It is committed when nothing of the host waits or runs in its package; those that can join go with it. Then
 //! they are at their dies like others, and share a command if the packer wants it.
 //!
-//! A dispatch policy may choose the package in place of that order, and what a transaction has (`joining.rs`). Otherwise the order of all is a list of places in the order of coming. An operation that joined before its turn leaves its entry behind,
-//! which is dropped when it comes first.
+//! A dispatch policy may choose the package in place of that order, and what a transaction has (`joining.rs`). Otherwise the order of all is
+//! a list of places in the order of coming. An operation that joined before its turn leaves its entry behind, which is dropped when it
+//! comes first.
 
 use super::joining::Joining;
 use super::Kernel;
