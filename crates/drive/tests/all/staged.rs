@@ -1,9 +1,8 @@
 //! Operations that go straight through processors and the commit stage: whichever way they take, all that a drive does is the same.
 
 use crate::common::random_drive::joins_in_planes;
-use crate::common::{between, chance, closed_loop, for_seeds, long, pick, request};
+use crate::common::{between, chance, closed_loop, drive_unless_refused, for_seeds, long, pick, request};
 use wordline_base::{Op, Request, Stream};
-use wordline_drive::load::from_text;
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::Drive;
 use wordline_firmware::Kernel;
@@ -225,8 +224,7 @@ fn compare(
     let seeds = if long() { 10_000 } else { 200 };
     for_seeds("staged", name, seeds, |seed| {
         let text = random_drive(&mut Stream::new(seed, "staged-test", 0));
-        let drive = from_text("small", &text).ok().and_then(|config| Drive::new(&config, seed).ok());
-        let Some(mut fast) = drive else { return refused += 1 };
+        let Some(mut fast) = drive_unless_refused(&text, seed) else { return refused += 1 };
         let mut slow = fast.clone();
         slow.avoid_straight();
         assert!(!goes_straight(slow.kernel()));

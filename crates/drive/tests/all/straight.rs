@@ -1,10 +1,9 @@
 //! Operations that go straight to their dies, and from the end of one to the next: whichever way they take, all that a drive does is
 //! the same.
 
-use crate::common::{between, chance, closed_loop, for_seeds, long, pick, request};
+use crate::common::{between, chance, closed_loop, drive_unless_refused, for_seeds, long, pick, request};
 use wordline_base::{Op, Stream};
 use wordline_drive::config::PreconditionConfig;
-use wordline_drive::load::from_text;
 use wordline_drive::precondition::precondition;
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::Drive;
@@ -53,7 +52,7 @@ fn random_drive(random: &mut Stream) -> String {
         pick(&["4", "16"]),
         pick(&["on-demand", "on-demand", "on-demand", "preemptive"]),
         pick(&["", "", ", pacing = true", ", blocks_per_die = 1", ", hold_below_blocks = 3"]),
-        pick(&["\"none\"", "\"planes\"", "\"planes\", window = 1", "\"planes\", within_request = true"]),
+        pick(&["\"none\"", "\"planes\"", "\"planes\", window = 1", "\"planes\", across_requests = false"]),
         pick(&[
             "\"first-come\"",
             "\"first-come\"",
@@ -119,7 +118,7 @@ fn random_drive_of_pages(random: &mut Stream) -> String {
         pick(&["1.4", "1.6", "2.2"]),
         pick(&["CWDP", "PDWC"]),
         pick(&["greedy", "greedy", "random"]),
-        pick(&["\"none\"", "\"planes\"", "\"planes\", window = 1", "\"planes\", within_request = true"]),
+        pick(&["\"none\"", "\"planes\"", "\"planes\", window = 1", "\"planes\", across_requests = false"]),
         pick(&["\"none\"", "\"none\"", "\"fifo\", capacity_kib = 512"]),
         pick(&["false", "true"]),
     )
@@ -127,8 +126,7 @@ fn random_drive_of_pages(random: &mut Stream) -> String {
 
 /// A drive that has worked with and without the straight ways, which changed nothing; none if there is no such drive.
 fn worked_alike(text: &str, seed: u64) -> Option<Drive> {
-    let drive = from_text("small", text).ok().and_then(|config| Drive::new(&config, seed).ok());
-    let mut fast = drive?;
+    let mut fast = drive_unless_refused(text, seed)?;
     // Collections come with an aged drive.
     let steps = PreconditionConfig { fill: true, overwrites: 1.0, ..PreconditionConfig::default() };
     precondition(&mut fast, &steps, seed, &mut |_| true).expect("no rule is broken");

@@ -1,10 +1,9 @@
 //! Writes whose units go together as stretches: all that a drive does is the same as with an operation for each unit.
 
 use crate::common::random_drive::random_config;
-use crate::common::{between, chance, closed_loop, for_seeds, long, pick, request};
+use crate::common::{between, chance, closed_loop, config_unless_refused, for_seeds, long, pick, request};
 use wordline_base::{Op, Request, Stream};
 use wordline_drive::config::DriveConfig;
-use wordline_drive::load::from_text;
 use wordline_drive::snapshot::{self, Header};
 use wordline_drive::Drive;
 
@@ -13,11 +12,14 @@ const SECTOR: u64 = 512;
 /// A random small drive with several units in a page, mostly one that has stretches.
 fn plain_config(random: &mut Stream) -> Option<DriveConfig> {
     let mut pick = |of: &[&'static str]| *pick(random, of);
+    let pages_per_program = pick(&["1", "1", "1", "3"]);
+    // What programs a word line at once has one time.
+    let program_us = if pages_per_program == "1" { "[150.0, 800.0]" } else { "800.0" };
     let text = format!(
         r#"
         geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = {}, planes_per_die = {},
                       blocks_per_plane = {}, pages_per_block = {}, page_kib = {}, pages_per_program = {} }}
-        nand = {{ read_us = 20.0, program_us = [150.0, 800.0], erase_us = 2000.0 }}
+        nand = {{ read_us = 20.0, program_us = {}, erase_us = 2000.0 }}
         capacity = {{ raw_over_logical = {} }}
         mapping = {{ policy = "page", unit_kib = 4 }}
         placement = {{ policy = {} }}
@@ -36,7 +38,8 @@ fn plain_config(random: &mut Stream) -> Option<DriveConfig> {
         pick(&["24", "32", "40"]),
         pick(&["6", "12", "24"]),
         pick(&["8", "16", "16", "32"]),
-        pick(&["1", "1", "1", "3"]),
+        pages_per_program,
+        program_us,
         pick(&["1.6", "2.2"]),
         pick(&["\"static\", order = \"CWDP\"", "\"static\", order = \"PDWC\"", "\"least-busy\"", "\"least-busy\"",]),
         pick(&["on-demand", "on-demand", "on-demand", "preemptive"]),
@@ -53,7 +56,7 @@ fn plain_config(random: &mut Stream) -> Option<DriveConfig> {
         pick(&["256", "512", "516", "2048"]),
         pick(&["false", "true"]),
     );
-    from_text("small", &text).ok()
+    config_unless_refused(&text)
 }
 
 /// Requests of all kinds and sizes, in flight together; some units are written again, or given back, while they wait.

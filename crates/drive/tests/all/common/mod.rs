@@ -6,7 +6,7 @@ pub mod random_drive;
 
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use wordline_base::{Op, Request, Stream, Time};
-use wordline_drive::load::from_text;
+use wordline_drive::load::{from_text, LoadError};
 use wordline_drive::{Completion, Drive, DriveConfig};
 
 /// Picoseconds in a nanosecond, a microsecond.
@@ -53,6 +53,20 @@ pub fn config(text: &str) -> DriveConfig {
 /// Builds a drive that must be valid.
 pub fn drive(text: &str, seed: u64) -> Drive {
     Drive::new(&config(text), seed).expect("it was checked")
+}
+
+/// A drive of a random text; none if the value of a key is refused. A text that cannot be read is a mistake of its test.
+pub fn drive_unless_refused(text: &str, seed: u64) -> Option<Drive> {
+    Drive::new(&config_unless_refused(text)?, seed).ok()
+}
+
+/// The same without building it.
+pub fn config_unless_refused(text: &str) -> Option<DriveConfig> {
+    match from_text("random", text) {
+        Ok(config) => Some(config),
+        Err(LoadError::Config { .. }) => None,
+        Err(error) => panic!("{error}\n{text}"),
+    }
 }
 
 /// Runs `test` for the seeds `0..count`, or only for WORDLINE_SEED; a failure prints how to repeat it.

@@ -1,8 +1,7 @@
 //! Random drives: a value for every option, within what is accepted.
 
-use super::{between, chance, pick, shuffled};
+use super::{between, chance, config_unless_refused, pick, shuffled};
 use wordline_base::Stream;
-use wordline_drive::load::from_text;
 use wordline_drive::{Drive, DriveConfig};
 
 fn order(random: &mut Stream) -> String {
@@ -378,6 +377,18 @@ pub fn random_config(random: &mut Stream) -> Option<DriveConfig> {
     accepted(&text, random, &["capacity.raw_over_logical"])
 }
 
+/// The same without write buffer and redundancy, whose multi-plane commands are `across` requests or of one only.
+pub fn random_config_of_commands(random: &mut Stream, across: bool) -> Option<DriveConfig> {
+    let pack = format!("pack = {{ policy = \"planes\", across_requests = {across} }}");
+    let lines = [("pack = {", &*pack), ("buffer = {", "buffer = { policy = \"none\" }"), ("redundancy = {", "")];
+    let text = random_text(random);
+    let changed = text.lines().map(|line| {
+        let other = lines.iter().find(|(start, _)| line.trim_start().starts_with(start));
+        other.map_or(line, |&(_, other)| other)
+    });
+    accepted(&changed.collect::<Vec<_>>().join("\n"), random, &["capacity.raw_over_logical"])
+}
+
 /// The same where planes take turns; none for drives that cannot have that.
 pub fn random_config_in_turn(random: &mut Stream) -> Option<DriveConfig> {
     let text = random_text(random);
@@ -414,7 +425,7 @@ pub fn random_config_with_logs(random: &mut Stream, scheduled: bool) -> Option<D
         2 => format!("policy = \"pftl\"{few}"),
         _ => format!("policy = \"fast\"{few}"),
     };
-    let zones = match chance(random, 40) {
+    let zones = match !mapping.contains("pftl") && chance(random, 40) {
         true => format!(", zone_blocks = {}, zone_tables = {}", between(random, 1, 6), between(random, 1, 3)),
         false => String::new(),
     };
@@ -446,13 +457,7 @@ pub fn random_config_with_logs(random: &mut Stream, scheduled: bool) -> Option<D
 fn accepted(text: &str, random: &mut Stream, keys: &[&str]) -> Option<DriveConfig> {
     // Parsing is separate from the check, so that over-provisioning can be chosen.
     let ample = format!("capacity = {{ raw_over_logical = 100.0 }}\n{text}");
-    let mut config = match from_text("random", &ample) {
-        Ok(config) => config,
-        Err(error) => {
-            assert!(!error.to_string().is_empty());
-            return None;
-        }
-    };
+    let mut config = config_unless_refused(&ample)?;
     if chance(random, 50) {
         return just_accepted(&mut config).then_some(config);
     }
