@@ -54,6 +54,7 @@ mod transactions;
 mod ttflash;
 mod untimed;
 mod wear;
+mod within_requests;
 mod worn_out;
 mod write_buffer;
 

@@ -160,6 +160,21 @@ impl Kernel {
         self.within_request && class.is_host() && !class.is_map_write()
     }
 
+    /// The operations, or chains of them, that a die's command has so far.
+    pub(super) fn pages_so_far(&self, die: u32) -> &[u32] {
+        let state = &self.dies[die as usize];
+        &state.pages[..usize::from(state.count)]
+    }
+
+    /// True if an operation may share the command of others as far as requests go: those of the host that keep to their request
+    /// have one.
+    #[cold]
+    pub(super) fn is_of_request(&self, command: &[u32], op: &FlashOp) -> bool {
+        let keeps = |op: &FlashOp| self.keeps_to_request(op.class);
+        let same = |other: &FlashOp| !keeps(other) || other.owner == op.owner;
+        !keeps(op) || command.iter().all(|&slot| same(self.slab.get(slot)))
+    }
+
     /// True if a read can join, or follow, a command for pages of this offset. Mostly it is of another page.
     #[inline(always)]
     pub(super) fn joins(&self, op: &FlashOp, page: u32) -> bool {

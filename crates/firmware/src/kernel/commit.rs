@@ -138,7 +138,8 @@ impl Kernel {
         if window == 0 || planes == 1 {
             return self.send(stage, at, die);
         }
-        let across = stage.tags.as_ref().is_none_or(|tags| tags.rules.packs_across);
+        let any_request = stage.tags.as_ref().is_none_or(|tags| tags.rules.packs_across);
+        let across = any_request && !self.keeps_to_request(class);
         match (class.action(), place) {
             (Action::Read, Constraint::Plane(plane)) => {
                 let page = self.page_of(source);

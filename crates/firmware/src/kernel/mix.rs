@@ -31,8 +31,10 @@ impl Kernel {
         let window = self.pack.window();
         for other in self.guests_of(lead) {
             for partner in self.planes_left(die) {
-                if let Some(slot) = self.take_beside(die, (partner, other), window, |kernel, op| kernel.joins(op, page))
-                {
+                let fits = |kernel: &Self, op: &FlashOp| {
+                    kernel.joins(op, page) && kernel.is_of_request(kernel.pages_so_far(die), op)
+                };
+                if let Some(slot) = self.take_beside(die, (partner, other), window, fits) {
                     self.add_read(die, slot)?;
                     self.dies[die as usize].mixed = true;
                 }
@@ -57,7 +59,8 @@ impl Kernel {
                     Waits::Plane(plane) => self.queues[plane as usize * CLASSES + other.index()].head,
                     Waits::Shared(index, _) => self.shared[index].head,
                 };
-                if !self.agrees_on_write(die, head, partner) {
+                let shares = self.is_of_request(self.pages_so_far(die), self.slab.get(head));
+                if !shares || !self.agrees_on_write(die, head, partner) {
                     continue;
                 }
                 let before = self.dies[die as usize].count;

@@ -314,7 +314,9 @@ impl Kernel {
     fn join_in_turn(&mut self, die: u32, class: Class, page: u32) -> Result<(), Fault> {
         for partner in self.planes_left(die) {
             let fifo = self.queues[partner as usize * CLASSES + class.index()];
-            if self.page_in_turn(&fifo) == Some(page) && self.agrees(die, fifo.head, partner, page) {
+            let joins = self.page_in_turn(&fifo) == Some(page)
+                && self.is_of_request(self.pages_so_far(die), self.slab.get(fifo.head));
+            if joins && self.agrees(die, fifo.head, partner, page) {
                 self.bind_in_turn(die, partner, class)?;
             }
         }
