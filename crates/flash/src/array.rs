@@ -567,10 +567,12 @@ impl Flash {
                 seat.due = END_OF_TIME;
                 return Progress::Done;
             }
-            let step = main.advance(now, timing, move || {
-                let bus = &mut channels[channel as usize];
-                Port { bus, lanes: seats, passed, lane }
-            });
+            let step = main.advance(
+                now,
+                timing,
+                move || Port { bus: &mut channels[channel as usize], lanes: seats, passed, lane },
+                &mut Silent,
+            );
             match step {
                 Some(step) => return self.follow_up(lane, step, agenda),
                 None => return self.step_apart(now, lane, agenda),
@@ -593,8 +595,27 @@ impl Flash {
     /// Handles an event of a lane that is recorded, or the one beside a suspended command.
     #[inline(never)]
     fn step_any(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {
+        if let Some(step) = self.step_heard(now, lane) {
+            return self.follow_up(lane, step, agenda);
+        }
         let step = around!(self, now, lane, |package, die, which, around| package.step(die, which, around));
         self.follow_up(lane, step, agenda)
+    }
+
+    /// Advances the main lane of a die that is recorded, if it does what most commands do; else nothing has happened.
+    #[inline]
+    fn step_heard(&mut self, now: Time, lane: u32) -> Option<Step> {
+        let recorder = self.recorder.as_mut().filter(|recorder| lane < self.dies && recorder.hears(lane))?;
+        let Seat { channel, package, die, .. } = self.seats[lane as usize];
+        let main = self.packages[package as usize].main_lane(die);
+        let mut log = recorder.of_lane(lane, lane);
+        let bus = &mut self.channels[channel as usize];
+        main.advance(
+            now,
+            &self.timing,
+            || Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane },
+            &mut log,
+        )
     }
 
     /// What comes after a step of a lane.

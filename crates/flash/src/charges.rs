@@ -6,7 +6,7 @@
 use wordline_base::Time;
 use wordline_nand::chain::{self, Cycle, SEGMENTS};
 use wordline_nand::energy::Activity;
-use wordline_nand::log::{Entry, Stage, What};
+use wordline_nand::log::{Stage, Use, What};
 use wordline_nand::timing::Fixed;
 use wordline_nand::Timing;
 
@@ -64,14 +64,15 @@ impl Charges {
 
     /// Charges one payer with what a command did.
     #[inline]
-    pub fn add(&mut self, entry: &Entry, payer: u8) {
-        let used = self.used(entry);
-        self.sums[usize::from(payer)] += used;
+    pub fn add(&mut self, entry: &Use, payer: u8) {
+        let Self { fixed, takes_in, sums } = self;
+        used(fixed, takes_in, entry, &mut sums[usize::from(payer)]);
     }
 
     /// Charges those who share a command with what it did.
-    pub fn divide(&mut self, entry: &Entry, shares: &Shares) {
-        let mut used = self.used(entry);
+    pub fn divide(&mut self, entry: &Use, shares: &Shares) {
+        let mut used = Activity::default();
+        self::used(&self.fixed, &self.takes_in, entry, &mut used);
         let mut left = shares
             .iter()
             .fold((0, 0), |(planes, bytes), share| (planes + u64::from(share.planes), bytes + u64::from(share.bytes)));
@@ -81,22 +82,23 @@ impl Charges {
             left = (left.0 - u64::from(share.planes), left.1 - u64::from(share.bytes));
         }
     }
+}
 
-    /// The times of an entry.
-    fn used(&self, entry: &Entry) -> Activity {
-        let time = entry.end - entry.start;
-        let in_planes = time * Time::from(entry.planes);
-        match entry.what {
-            What::Array(Stage::Ton) => Activity { read: in_planes, ..Activity::default() },
-            What::Array(Stage::Tin) => Activity { program: in_planes, ..Activity::default() },
-            What::Array(Stage::Ber) => Activity { erase: in_planes, ..Activity::default() },
-            What::Array(_) => Activity::default(),
-            What::Bus(segment) => {
-                let Fixed { command, address, wait } = self.fixed[segment as usize];
-                let data = time.saturating_sub(command + address + wait);
-                let (data_in, data_out) = if self.takes_in[segment as usize] { (data, 0) } else { (0, data) };
-                Activity { command, address, data_in, data_out, ..Activity::default() }
-            }
+/// Adds the times of an entry.
+#[inline]
+fn used(fixed: &[Fixed; SEGMENTS], takes_in: &[bool; SEGMENTS], entry: &Use, sum: &mut Activity) {
+    let time = entry.end - entry.start;
+    let in_planes = time * Time::from(entry.planes);
+    match entry.what {
+        What::Array(Stage::Ton) => sum.read += in_planes,
+        What::Array(Stage::Tin) => sum.program += in_planes,
+        What::Array(Stage::Ber) => sum.erase += in_planes,
+        What::Array(_) => {}
+        What::Bus(segment) => {
+            let Fixed { command, address, wait } = fixed[segment as usize];
+            let data = time.saturating_sub(command + address + wait);
+            (sum.command, sum.address) = (sum.command + command, sum.address + address);
+            *if takes_in[segment as usize] { &mut sum.data_in } else { &mut sum.data_out } += data;
         }
     }
 }
@@ -125,24 +127,10 @@ fn take(used: &mut Activity, share: &Share, (planes, bytes): (u64, u64)) -> Acti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wordline_nand::{Kind, NandConfig, PageAddress, Segment};
+    use wordline_nand::{NandConfig, Segment};
 
-    fn entry(what: What, planes: u8, time: Time) -> Entry {
-        let page = PageAddress::default();
-        let plane_mask = (1 << planes) - 1;
-        Entry {
-            die: 0,
-            kind: Kind::Read,
-            held: false,
-            what,
-            page,
-            planes,
-            plane_mask,
-            bytes: 0,
-            ready: 5,
-            start: 7,
-            end: 7 + time,
-        }
+    fn entry(what: What, planes: u8, time: Time) -> Use {
+        Use { held: false, what, planes, ready: 5, start: 7, end: 7 + time }
     }
 
     fn charges() -> Charges {

@@ -4,7 +4,7 @@ use crate::charges::{Charges, Payers, Shares, PAYERS};
 use crate::spending::{Spending, Spent, Tally};
 use wordline_base::Time;
 use wordline_nand::energy::Activity;
-use wordline_nand::log::{Entry, Log};
+use wordline_nand::log::{Entry, Log, Use};
 use wordline_nand::Timing;
 
 /// An entry of the log with the place in the drive and the number of the command.
@@ -79,10 +79,13 @@ impl Recorder {
     /// True if anything of what a lane does is recorded.
     #[inline]
     pub fn hears(&self, lane: u32) -> bool {
-        self.logs || self.current[lane as usize].iter().any(|it| it.tally != Tally::NONE || it.payer != Payer::None)
+        let of_use = |it: &Current| it.tally != Tally::NONE || it.payer != Payer::None;
+        let [current, before] = &self.current[lane as usize];
+        self.logs || of_use(current) || of_use(before)
     }
 
     /// The recorder as a lane of a die sees it.
+    #[inline]
     pub fn of_lane(&mut self, lane: u32, die: u32) -> LaneLog<'_> {
         let commands = self.current[lane as usize];
         LaneLog { recorder: self, commands, lane, die }
@@ -169,7 +172,19 @@ pub struct LaneLog<'a> {
 }
 
 impl Log for LaneLog<'_> {
+    #[inline]
+    fn is_whole(&self) -> bool {
+        self.recorder.logs
+    }
+
     fn enter(&mut self, entry: &Entry) {
+        self.add(&entry.in_short());
+        let command = self.commands[usize::from(entry.held)];
+        self.recorder.entries.push(Logged { die: self.die, command: command.number, entry: *entry });
+    }
+
+    #[inline]
+    fn add(&mut self, entry: &Use) {
         let command = self.commands[usize::from(entry.held)];
         if let Some(spent) = self.recorder.spending.of_mut(command.tally) {
             spent.add(entry);
@@ -181,9 +196,6 @@ impl Log for LaneLog<'_> {
                 let Recorder { charges, shares, .. } = &mut *self.recorder;
                 charges.divide(entry, &shares[self.lane as usize][usize::from(entry.held)]);
             }
-        }
-        if self.recorder.logs {
-            self.recorder.entries.push(Logged { die: self.die, command: command.number, entry: *entry });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Breakdown of the time of commands, summed while they run.
 
-use crate::log::{Entry, Stage, What};
+use crate::log::{Stage, Use, What};
 use wordline_base::Time;
 
 /// Commands of a lane whose sums are kept: in cache mode, the current, the one before, and the one that has just ended.
@@ -24,7 +24,7 @@ pub struct Spent {
 impl Spent {
     /// Adds what the command did.
     #[inline]
-    pub(crate) fn add(&mut self, entry: &Entry) {
+    pub(crate) fn add(&mut self, entry: &Use) {
         let time = entry.end - entry.start;
         match entry.what {
             What::Bus(_) => {

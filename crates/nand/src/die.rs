@@ -81,17 +81,16 @@ impl Die {
         self.set_up(die, lane, &mut around)
     }
 
-    /// The same for a read or program of one page outside of cache and SLC mode, on the main lane, without a log and without retries.
+    /// The same for a read or program of one page outside of cache and SLC mode, on the main lane and without retries.
     #[inline(always)]
-    pub(crate) fn begin_single(
+    pub(crate) fn begin_single<B: Bus, L: Log>(
         &mut self,
         die: u32,
         kind: Kind,
         (page, bytes): (PageAddress, u32),
-        now: Time,
-        timing: &Timing,
-        bus: &mut impl Bus,
+        around: Around<'_, B, L>,
     ) -> Time {
+        let Around { now, timing, bus, .. } = around;
         let slot = &mut self.main;
         slot.command.assign_single(kind, page, bytes);
         (slot.next, slot.sequence, slot.retries) = (0, false, 0);
@@ -103,29 +102,27 @@ impl Die {
         };
         slot.phase = phase;
         self.times.cells[kind as usize][0] += busy;
-        slot.pass_alone(segment, bytes, busy, &mut self.times, now, timing, bus)
+        slot.pass_alone::<L>(segment, bytes, busy, &mut self.times, now, timing, bus)
     }
 
     /// The same for a program of pages of several planes.
     #[inline(always)]
-    pub(crate) fn begin_program(
+    pub(crate) fn begin_program<B: Bus, L: Log>(
         &mut self,
         die: u32,
         command: &Command,
-        now: Time,
-        timing: &Timing,
-        bus: &mut impl Bus,
+        around: Around<'_, B, L>,
     ) -> Time {
         let slot = &mut self.main;
         slot.command.assign_program(command);
         (slot.next, slot.sequence, slot.retries) = (0, false, 0);
         self.retries = 0;
-        self.load_plane(die, now, timing, bus)
+        self.load_plane::<L>(die, around.now, around.timing, around.bus)
     }
 
     /// Sends the data of the next plane of a program outside of cache mode, and after the last one lets the array work.
     #[inline(always)]
-    fn load_plane(&mut self, die: u32, now: Time, timing: &Timing, bus: &mut impl Bus) -> Time {
+    fn load_plane<L: Log>(&mut self, die: u32, now: Time, timing: &Timing, bus: &mut impl Bus) -> Time {
         let (slot, times) = (&mut self.main, &mut self.times);
         let (at, planes) = (usize::from(slot.next), slot.command.planes());
         let bytes = slot.command.bytes()[at];
@@ -133,12 +130,12 @@ impl Die {
             (slot.phase, slot.next) = (Phase::Setup, slot.next + 1);
             let dummy = timing.pauses.dummy;
             times.dummy += dummy;
-            return slot.pass_alone(Segment::ProgramQueue, bytes, dummy, times, now, timing, bus);
+            return slot.pass_alone::<L>(Segment::ProgramQueue, bytes, dummy, times, now, timing, bus);
         }
         (slot.phase, slot.next) = (Phase::Array, 0);
         let busy = timing.t_prog_plain(die, &slot.command);
         times.cells[Kind::Program as usize][planes - 1] += busy;
-        slot.pass_alone(Segment::Program, bytes, busy, times, now, timing, bus)
+        slot.pass_alone::<L>(Segment::Program, bytes, busy, times, now, timing, bus)
     }
 
     /// True if a command may follow the current one in cache mode.
@@ -287,17 +284,24 @@ impl Die {
         ends
     }
 
-    /// Advances the main lane as [`Die::step`] without a log would, if it does what most commands do: ends, brings out the data of a plain read of
+    /// Advances the main lane as [`Die::step`] would, if it does what most commands do: ends, brings out the data of a plain read of
     /// one page, or sends those of the next plane of a program outside of cache mode. None, and nothing has happened, if it does
     /// something else at this time.
     #[inline(always)]
-    pub(crate) fn advance<B: Bus>(
+    pub(crate) fn advance<B: Bus, L: Log>(
         &mut self,
         die: u32,
         now: Time,
         timing: &Timing,
         bus: impl FnOnce() -> B,
+        log: &mut L,
     ) -> Option<Step> {
+        if L::WANTED {
+            if self.resuming > 0 || !self.main.goes_plainly() {
+                return None;
+            }
+            self.main.tell(die, now, log);
+        }
         if self.end() {
             return Some(Step::Done);
         }
@@ -305,15 +309,13 @@ impl Die {
         if slot.phase == Phase::OutAlone {
             slot.phase = Phase::Array;
             let bytes = slot.command.first().1;
-            let end = slot.pass_alone(Segment::ReadOut, bytes, 0, &mut self.times, now, timing, &mut bus());
+            let end = slot.pass_alone::<L>(Segment::ReadOut, bytes, 0, &mut self.times, now, timing, &mut bus());
             return Some(Step::At(end));
         }
-        let Slot { phase, command, sequence, .. } = slot;
-        let plain = *phase == Phase::Setup && command.kind == Kind::Program && !(command.cache | *sequence);
-        if !plain {
+        if !slot.loads_plainly() {
             return None;
         }
-        Some(Step::At(self.load_plane(die, now, timing, &mut bus())))
+        Some(Step::At(self.load_plane::<L>(die, now, timing, &mut bus())))
     }
 
     /// Phases of cache mode, copyback, suspension and retry.

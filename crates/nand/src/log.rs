@@ -63,16 +63,50 @@ pub struct Entry {
     pub end: Time,
 }
 
+/// Of an entry, what sums of times need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// See [`Entry::held`].
+    pub held: bool,
+    /// What was done.
+    pub what: What,
+    /// How many planes take part.
+    pub planes: u8,
+    /// When it was ready; later than that it waited for the bus.
+    pub ready: Time,
+    /// When it started.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+}
+
+impl Entry {
+    /// What sums of times need of it.
+    #[must_use]
+    pub const fn in_short(&self) -> Use {
+        let Self { held, what, planes, ready, start, end, .. } = *self;
+        Use { held, what, planes, ready, start, end }
+    }
+}
+
 /// Takes the entries. An entry comes when it has ended, so those of one die come in the order of their ends.
 pub trait Log {
     /// True if entries are wanted at all.
     const WANTED: bool = true;
+    /// True if they are wanted whole; else [`Log::add`] gets them in short.
+    #[inline]
+    fn is_whole(&self) -> bool {
+        true
+    }
     /// Takes one.
     fn enter(&mut self, entry: &Entry);
+    /// Takes one in short.
+    #[inline]
+    fn add(&mut self, _: &Use) {}
 }
 
 /// Nobody looks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Silent;
 
 impl Log for Silent {

@@ -176,20 +176,18 @@ impl Package {
         Ok(self.dies[die as usize].begin(die, lane, command, around))
     }
 
-    /// Starts a command on the main lane of a die, as [`Package::begin`] without a log would, that reads or programs one page, as
+    /// Starts a command on the main lane of a die, as [`Package::begin`] would, that reads or programs one page, as
     /// [`Command::is_single`] says. The package must not wear.
     ///
     /// # Errors
     /// As [`Package::begin`].
     #[inline(always)]
-    pub fn begin_single(
+    pub fn begin_single<B: Bus, L: Log>(
         &mut self,
         die: u32,
         kind: Kind,
         (page, bytes): (PageAddress, u32),
-        now: Time,
-        timing: &Timing,
-        bus: &mut impl Bus,
+        around: Around<'_, B, L>,
     ) -> Result<Time, Violation> {
         debug_assert!(self.wear.is_none(), "the command would wear the block");
         let Some(state) = self.dies.get_mut(die as usize) else {
@@ -203,22 +201,20 @@ impl Package {
         } else {
             self.cells.program(die, page, false)?;
         }
-        Ok(state.begin_single(die, kind, (page, bytes), now, timing, bus))
+        Ok(state.begin_single(die, kind, (page, bytes), around))
     }
 
-    /// Starts a program on the main lane of a die, as [`Package::begin`] without a log would, outside of cache and SLC mode. The package must
+    /// Starts a program on the main lane of a die, as [`Package::begin`] would, outside of cache and SLC mode. The package must
     /// not wear.
     ///
     /// # Errors
     /// As [`Package::begin`].
     #[inline(always)]
-    pub fn begin_program(
+    pub fn begin_program<B: Bus, L: Log>(
         &mut self,
         die: u32,
         command: &Command,
-        now: Time,
-        timing: &Timing,
-        bus: &mut impl Bus,
+        around: Around<'_, B, L>,
     ) -> Result<Time, Violation> {
         debug_assert!(self.wear.is_none() && command.is_plain_program(), "it wears, or is no plain program");
         let pages = command.pages();
@@ -233,7 +229,7 @@ impl Package {
         for &page in pages {
             self.cells.program(die, page, false)?;
         }
-        Ok(state.begin_program(die, command, now, timing, bus))
+        Ok(state.begin_program(die, command, around))
     }
 
     /// Gives a die that is [`Step::Ready`] in cache mode its next command, and returns when it needs attention.
@@ -411,7 +407,7 @@ impl Package {
         state.retries = retries.min(255) as u8;
     }
 
-    /// The main lane of a die, to advance it without a log.
+    /// The main lane of a die, to advance it.
     #[inline(always)]
     pub fn main_lane(&mut self, die: u32) -> MainLane<'_> {
         MainLane { state: &mut self.dies[die as usize], die }
@@ -437,12 +433,18 @@ impl MainLane<'_> {
         self.state.end()
     }
 
-    /// Advances it as [`Package::step`] does without a log, if it does what most commands do: ends, brings out the data of a plain read of one
+    /// Advances it as [`Package::step`] does, if it does what most commands do: ends, brings out the data of a plain read of one
     /// page, or sends those of the next plane of a program. None, and nothing has happened, if it does something else. The bus is asked
     /// for where it is used.
     #[inline(always)]
-    pub fn advance<B: Bus>(self, now: Time, timing: &Timing, bus: impl FnOnce() -> B) -> Option<Step> {
-        self.state.advance(self.die, now, timing, bus)
+    pub fn advance<B: Bus, L: Log>(
+        self,
+        now: Time,
+        timing: &Timing,
+        bus: impl FnOnce() -> B,
+        log: &mut L,
+    ) -> Option<Step> {
+        self.state.advance(self.die, now, timing, bus, log)
     }
 }
 
@@ -454,7 +456,7 @@ mod tests {
     use crate::chain::Segment;
     use crate::config::NandConfig;
     use crate::interface::Interface;
-    use crate::log::Silent;
+    use crate::log::{Entry, Silent};
 
     fn package() -> (Package, Timing, OwnBus) {
         let geometry = PackageGeometry { dies: 2, planes: 2, blocks: 4, pages: 8, page_bytes: 2048 };
@@ -565,37 +567,71 @@ mod tests {
 
     #[test]
     fn a_command_of_one_page_begins_as_any_other() {
+        begins_as_any_other::<Silent>();
+        begins_as_any_other::<Vec<Entry>>();
+    }
+
+    fn begins_as_any_other<L: Log + Default + PartialEq + std::fmt::Debug>() {
         let (mut single, timing, mut single_bus) = package();
         let (mut any, mut any_bus) = (single.clone(), single_bus);
+        let (mut single_log, mut any_log) = (L::default(), L::default());
         let mut now = 0;
         for nth in 0..8 {
             for (kind, die) in [(Kind::Program, 0), (Kind::Program, 1), (Kind::Read, 1), (Kind::Read, 0)] {
                 let page = PageAddress { plane: die, block: 3, page: nth };
                 let (bytes, command) = (512 * (nth + 1), command(kind, &[(die, 3, nth)], 512 * (nth + 1)));
                 assert_eq!((command.is_single(), command.first()), (true, (page, bytes)));
-                let begun = single.begin_single(die, kind, (page, bytes), now, &timing, &mut single_bus);
-                assert_eq!(begun, start(&mut any, &timing, &mut any_bus, now, die, &command));
+                let begun = single.begin_single(
+                    die,
+                    kind,
+                    (page, bytes),
+                    Around { now, timing: &timing, bus: &mut single_bus, log: &mut single_log },
+                );
+                assert_eq!(
+                    begun,
+                    any.begin(
+                        die,
+                        Lane::Main,
+                        &command,
+                        Around { now, timing: &timing, bus: &mut any_bus, log: &mut any_log }
+                    )
+                );
                 assert_eq!((&single, single_bus), (&any, any_bus));
-                let again = single.begin_single(die, kind, (page, bytes), now, &timing, &mut single_bus);
+                let again = single.begin_single(
+                    die,
+                    kind,
+                    (page, bytes),
+                    Around { now, timing: &timing, bus: &mut single_bus, log: &mut single_log },
+                );
                 assert_eq!(again, Err(Violation::Busy { die }));
                 now = begun.expect("it breaks no rule");
                 if kind == Kind::Read {
-                    let out = single.main_lane(die).advance(now, &timing, || Lent(&mut single_bus));
-                    let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
+                    let out = single.main_lane(die).advance(now, &timing, || Lent(&mut single_bus), &mut single_log);
+                    let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut any_log };
                     assert_eq!(out, Some(any.step(die, Lane::Main, around)));
                     let Some(Step::At(end)) = out else { panic!("its data come out") };
                     now = end;
                 }
-                let ended = single.main_lane(die).advance(now, &timing, || Lent(&mut single_bus));
-                let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
+                let ended = single.main_lane(die).advance(now, &timing, || Lent(&mut single_bus), &mut single_log);
+                let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut any_log };
                 assert_eq!((ended, any.step(die, Lane::Main, around)), (Some(Step::Done), Step::Done));
-                assert_eq!(single.main_lane(die).advance(now, &timing, || Lent(&mut single_bus)), None, "it is idle");
+                assert_eq!(
+                    single.main_lane(die).advance(now, &timing, || Lent(&mut single_bus), &mut single_log),
+                    None,
+                    "it is idle"
+                );
                 assert_eq!((&single, single_bus), (&any, any_bus));
+                assert_eq!(single_log, any_log);
                 now += 1_000_000_000;
             }
         }
         let unwritten = PageAddress { plane: 0, block: 2, page: 0 };
-        let refused = single.begin_single(0, Kind::Read, (unwritten, 1), now, &timing, &mut single_bus);
+        let refused = single.begin_single(
+            0,
+            Kind::Read,
+            (unwritten, 1),
+            Around { now, timing: &timing, bus: &mut single_bus, log: &mut single_log },
+        );
         assert!(matches!(refused, Err(Violation::ReadUnwritten { .. })));
         assert!(!command(Kind::Read, &[(0, 1, 0), (1, 1, 0)], 1).is_single());
         assert!(!command(Kind::Erase, &[(0, 1, 0)], 0).is_single());
@@ -603,34 +639,67 @@ mod tests {
 
     #[test]
     fn a_program_of_several_planes_begins_as_any_other() {
+        programs_as_any_other::<Silent>();
+        programs_as_any_other::<Vec<Entry>>();
+    }
+
+    fn programs_as_any_other<L: Log + Default + PartialEq + std::fmt::Debug>() {
         let (mut plain, timing, mut plain_bus) = package();
         let (mut any, mut any_bus) = (plain.clone(), plain_bus);
+        let (mut plain_log, mut any_log) = (L::default(), L::default());
         let mut now = 0;
         for page in 0..8 {
             for die in [0, 1] {
                 let command = command(Kind::Program, &[(1, die, page), (0, 2, page)], 512 * (page + 1));
                 assert!(command.is_plain_program());
-                let begun = plain.begin_program(die, &command, now, &timing, &mut plain_bus);
-                assert_eq!(begun, start(&mut any, &timing, &mut any_bus, now, die, &command));
+                let begun = plain.begin_program(
+                    die,
+                    &command,
+                    Around { now, timing: &timing, bus: &mut plain_bus, log: &mut plain_log },
+                );
+                assert_eq!(
+                    begun,
+                    any.begin(
+                        die,
+                        Lane::Main,
+                        &command,
+                        Around { now, timing: &timing, bus: &mut any_bus, log: &mut any_log }
+                    )
+                );
                 assert_eq!((&plain, plain_bus), (&any, any_bus));
                 let begun = begun.expect("it breaks no rule");
-                let again = plain.begin_program(die, &command, now, &timing, &mut plain_bus);
+                let again = plain.begin_program(
+                    die,
+                    &command,
+                    Around { now, timing: &timing, bus: &mut plain_bus, log: &mut plain_log },
+                );
                 assert_eq!(again, Err(Violation::Busy { die }));
-                let loaded = plain.main_lane(die).advance(begun, &timing, || Lent(&mut plain_bus));
-                let around = Around { now: begun, timing: &timing, bus: &mut any_bus, log: &mut Silent };
+                let loaded = plain.main_lane(die).advance(begun, &timing, || Lent(&mut plain_bus), &mut plain_log);
+                let around = Around { now: begun, timing: &timing, bus: &mut any_bus, log: &mut any_log };
                 assert_eq!(loaded, Some(any.step(die, Lane::Main, around)));
                 let Some(Step::At(end)) = loaded else { panic!("it has two planes") };
                 now = end;
-                let ended = plain.main_lane(die).advance(now, &timing, || Lent(&mut plain_bus));
-                let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut Silent };
+                let ended = plain.main_lane(die).advance(now, &timing, || Lent(&mut plain_bus), &mut plain_log);
+                let around = Around { now, timing: &timing, bus: &mut any_bus, log: &mut any_log };
                 assert_eq!((ended, any.step(die, Lane::Main, around)), (Some(Step::Done), Step::Done));
                 assert_eq!((&plain, plain_bus), (&any, any_bus));
+                assert_eq!(plain_log, any_log);
             }
         }
         let mut refused = |pages: &[(u32, u32, u32)]| {
             let command = command(Kind::Program, pages, 2048);
-            let refused = plain.begin_program(0, &command, now, &timing, &mut plain_bus).unwrap_err();
-            assert_eq!(Err(refused), start(&mut any, &timing, &mut any_bus, now, 0, &command));
+            let refused = plain
+                .begin_program(0, &command, Around { now, timing: &timing, bus: &mut plain_bus, log: &mut plain_log })
+                .unwrap_err();
+            assert_eq!(
+                Err(refused),
+                any.begin(
+                    0,
+                    Lane::Main,
+                    &command,
+                    Around { now, timing: &timing, bus: &mut any_bus, log: &mut any_log }
+                )
+            );
             refused
         };
         assert!(matches!(refused(&[(0, 3, 0), (0, 3, 1)]), Violation::PlaneAddressing { .. }));

@@ -44,7 +44,7 @@ impl Drive {
     fn starts_straight(&mut self, slot: u32) -> Result<bool, Fault> {
         let Request { offset, bytes, op, .. } = self.slots[slot as usize].request;
         if self.split.is_some() {
-            return Ok(false);
+            return self.starts_straight_noted(slot);
         }
         let (first, skip) = self.unit_at(offset);
         let end = skip + u64::from(bytes);
@@ -64,6 +64,31 @@ impl Drive {
             self.slots[slot as usize].units = 1;
         }
         Ok(started)
+    }
+
+    /// Starts a read of one unit at once where accounts of requests are kept; false if it is to be served as any other request.
+    #[inline(never)]
+    fn starts_straight_noted(&mut self, slot: u32) -> Result<bool, Fault> {
+        let Request { offset, bytes, op, .. } = self.slots[slot as usize].request;
+        let (first, skip) = self.unit_at(offset);
+        if op != Op::Read || skip + u64::from(bytes) > u64::from(self.plan.unit_bytes) {
+            return Ok(false);
+        }
+        self.begin_way(slot);
+        let started = self.kernel.read_straight_noted(self.now, slot, first, bytes, &mut self.queue)?;
+        if started {
+            self.slots[slot as usize].units = 1;
+        }
+        Ok(started)
+    }
+
+    /// Begins the account of a request that is taken up, where accounts are kept.
+    #[inline]
+    fn begin_way(&mut self, slot: u32) {
+        if let Some(split) = &mut self.split {
+            split.served(slot, self.now);
+            self.kernel.begin_way(slot, self.now);
+        }
     }
 
     /// Writes whole units, up to such a byte counted from the start of the first one, where there is no write buffer; false if it is to be served
@@ -150,10 +175,7 @@ impl Drive {
     /// Splits a request into mapping units for the firmware.
     #[inline]
     fn serve(&mut self, slot: u32) {
-        if let Some(split) = &mut self.split {
-            split.served(slot, self.now);
-            self.kernel.begin_way(slot, self.now);
-        }
+        self.begin_way(slot);
         let request = self.slots[slot as usize].request;
         let unit_bytes = u64::from(self.plan.unit_bytes);
         let (first, skip) = ((request.offset / unit_bytes) as u32, (request.offset % unit_bytes) as u32);

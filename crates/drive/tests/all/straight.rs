@@ -4,9 +4,10 @@
 use crate::common::{between, chance, closed_loop, drive_unless_refused, for_seeds, long, pick, request};
 use wordline_base::{Op, Stream};
 use wordline_drive::config::PreconditionConfig;
+use wordline_drive::parts::Features;
 use wordline_drive::precondition::precondition;
 use wordline_drive::snapshot::{self, Header};
-use wordline_drive::Drive;
+use wordline_drive::{Drive, Tasks};
 
 const SECTOR: u64 = 512;
 
@@ -134,11 +135,19 @@ fn worked_alike(text: &str, seed: u64) -> Option<Drive> {
     slow.avoid_straight();
     assert!(!slow.kernel().is_straight() && !slow.kernel().is_straight_in_moves());
     assert!(!slow.kernel().is_straight_in_pages());
+    let accounts = chance(&mut Stream::new(seed, "straight-test-accounts", 0), 40);
     for drive in [&mut fast, &mut slow] {
+        drive.split_time(accounts);
         drive.start_measuring();
         work(drive, &mut Stream::new(seed, "straight-test", 1));
     }
     assert_eq!(fast.metrics, slow.metrics);
+    assert_eq!((fast.kernel().waited(), fast.kernel().charged()), (slow.kernel().waited(), slow.kernel().charged()));
+    let split = |drive: &Drive| drive.split().map(|split| split.document(Tasks::ALL, Features::ALL));
+    assert_eq!(split(&fast), split(&slow));
+    for drive in [&mut fast, &mut slow] {
+        drive.split_time(false);
+    }
     assert_eq!((fast.events(), fast.now()), (slow.events(), slow.now()));
     assert_eq!(fast.kernel().counters(), slow.kernel().counters());
     assert_eq!(fast.kernel().plane_use(), slow.kernel().plane_use());

@@ -6,7 +6,7 @@
 
 use super::drain::{Drain, DRAINS};
 use super::history::{History, Served, HOLDERS};
-use super::waits::Waited;
+use super::waits::{Wait, Waited};
 use super::Kernel;
 use crate::ops::FlashOp;
 use crate::task::{ByTask, Class, TASKS};
@@ -146,9 +146,27 @@ impl Accounts {
     }
 
     /// A command that a lane has just begun carries an operation of a class that was ready at `ready`.
-    pub fn wait(&mut self, lane: u32, class: Class, ready: Time, now: Time) {
-        let history = &self.histories[lane as usize % self.histories.len()];
-        self.waited[class.task().index()].add(history, ready, now);
+    pub fn wait(&mut self, lane: u32, class: Class, ready: Time, now: Time) -> Wait {
+        let history = &self.histories[self.die_of(lane)];
+        self.waited[class.task().index()].add(history, ready, now)
+    }
+
+    /// The die of a lane. Those beside suspended commands come after the others.
+    #[inline]
+    fn die_of(&self, lane: u32) -> usize {
+        let (lane, dies) = (lane as usize, self.histories.len());
+        if lane < dies {
+            lane
+        } else {
+            lane - dies
+        }
+    }
+
+    /// The causes of waits for the write buffer, of which a unit is about to wait.
+    pub fn drain_of_waiting(&mut self, now: Time) -> &mut Drain {
+        let held = self.histories.iter().zip(0..).filter_map(|(history, die)| Some((die, history.holder()?)));
+        self.drain.watch(held, now);
+        &mut self.drain
     }
 
     /// A die has nothing more to do.
@@ -201,7 +219,8 @@ impl Accounts {
     }
 
     /// A command that a lane has just begun carries an operation.
-    pub fn bind(&mut self, (lane, tally): (u32, Tally), operation: u32, op: &FlashOp, now: Time) {
+    /// `wait` is that of its page.
+    pub fn bind(&mut self, (lane, tally): (u32, Tally), operation: u32, op: &FlashOp, wait: &Wait, now: Time) {
         self.trail_mut(operation);
         let trail = &mut self.trails[operation as usize];
         let Some(way) = self.ways.get_mut(op.owner as usize) else {
@@ -217,15 +236,20 @@ impl Accounts {
             *trail = Trail { account: Account { start: from, ..Account::default() }, ..Trail::default() };
         }
         trail.tally = tally;
-        let dies = self.histories.len();
-        let history = &self.histories[lane as usize % dies];
-        let held: [Time; HOLDERS] = history.between(from, now);
-        // Before its first command none of its own can have held a die.
-        let own = if is_first { [0; HOLDERS] } else { history.own(op.owner, from, now) };
-        let account = &mut trail.account;
-        account.own += own.iter().sum::<Time>();
-        account.die.iter_mut().zip(held).zip(own).for_each(|((sum, time), own)| *sum += time - own);
+        let at = self.die_of(lane);
+        let (history, account) = (&self.histories[at], &mut self.trails[operation as usize].account);
+        if from >= now {
+            return;
+        }
+        let held = if from == wait.from { wait.held } else { history.between(from, now) };
         account.space += now - from - held.iter().sum::<Time>();
+        account.die.iter_mut().zip(held).for_each(|(sum, time)| *sum += time);
+        // Before its first command none of its own can have held a die.
+        if !is_first {
+            let own = history.own(op.owner, from, now);
+            account.own += own.iter().sum::<Time>();
+            account.die.iter_mut().zip(own).for_each(|(sum, own)| *sum -= own);
+        }
     }
 }
 

@@ -182,6 +182,7 @@ impl Kernel {
             direct_logs: false,
             lone: Lone::default(),
             straight: false,
+            straight_noted: false,
             straight_moves: false,
             straight_pages: false,
             straight_rows: false,

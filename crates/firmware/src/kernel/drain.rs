@@ -58,6 +58,8 @@ pub(super) struct Drain {
     dies_per_channel: u32,
     /// By operation.
     posts: Vec<Post>,
+    /// True once a unit has waited. Before, nobody asks for the states of dies.
+    watches: bool,
     /// By die.
     states: Vec<usize>,
     /// Units that wait: for any die, by channel, by die.
@@ -86,6 +88,7 @@ impl Drain {
             channels: channels.into(),
             dies_per_channel,
             posts: Vec::new(),
+            watches: false,
             states: vec![IDLE; dies as usize],
             any: 0,
             in_channel: vec![0; channels as usize],
@@ -97,6 +100,15 @@ impl Drain {
             since: 0,
             ended: [0; 2],
             marks: vec![Mark::default(); requests],
+        }
+    }
+
+    /// A unit is about to wait: the states of the dies count from now on. Given are those that are held, with their holders.
+    #[inline]
+    pub fn watch(&mut self, held: impl Iterator<Item = (u32, usize)>, now: Time) {
+        if !self.watches {
+            self.watches = true;
+            held.for_each(|(die, holder)| self.turn(die, holder, now));
         }
     }
 
@@ -170,13 +182,19 @@ impl Drain {
     }
 
     /// A command of a class has taken a die.
+    #[inline]
     pub fn take(&mut self, die: u32, class: Class, now: Time) {
-        self.turn(die, holder(class), now);
+        if self.watches {
+            self.turn(die, holder(class), now);
+        }
     }
 
     /// Nobody holds a die any more.
+    #[inline]
     pub fn idle(&mut self, die: u32, now: Time) {
-        self.turn(die, IDLE, now);
+        if self.watches {
+            self.turn(die, IDLE, now);
+        }
     }
 
     fn turn(&mut self, die: u32, state: usize, now: Time) {
@@ -375,6 +393,7 @@ mod tests {
     fn a_wait_is_divided_by_what_the_units_wait_for() {
         // Two channels of two dies.
         let mut drain = Drain::new(4, 2, 2);
+        drain.watch([].into_iter(), 0);
         drain.take(0, Class::new(Task::GC, Action::Erase), 0);
         drain.take(1, Class::HOST_WRITE, 0);
         // One unit waits for the die under erase, one is written on the next.
@@ -397,8 +416,8 @@ mod tests {
         let mut drain = Drain::new(1, 2, 2);
         drain.wait(0, Constraint::Any, 2, 0);
         drain.wait(1, Constraint::Channel(1), 2, 0);
-        drain.take(2, Class::new(Task::GC, Action::Read), 0);
-        drain.take(3, Class::HOST_READ, 0);
+        let held = [(2, holder(Class::new(Task::GC, Action::Read))), (3, holder(Class::HOST_READ))];
+        drain.watch(held.into_iter(), 0);
         drain.begin(0, 0);
         // Of the first a quarter waits for each die, two of which are free; of the second a half for each of two.
         assert_eq!(drain.end(0, 800), told([100 + 200, 100 + 200, 0, 0, 200]));

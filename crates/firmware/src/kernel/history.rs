@@ -44,12 +44,14 @@ struct Holding {
     sums: [Time; HOLDERS],
     served: Served,
     holder: u8,
+    /// True if it stands for several, of which all but one were given up.
+    joined: bool,
 }
 
 impl Holding {
     /// Nobody has held the die until then.
     const fn none(end: Time) -> Self {
-        Self { end, sums: [0; HOLDERS], served: Served::NOBODY, holder: 0 }
+        Self { end, sums: [0; HOLDERS], served: Served::NOBODY, holder: 0, joined: false }
     }
 }
 
@@ -85,6 +87,12 @@ impl History {
         self.start
     }
 
+    /// Who holds the die, if somebody does.
+    #[inline]
+    pub fn holder(&self) -> Option<usize> {
+        self.current.map(|current| current.holder)
+    }
+
     /// Somebody takes the die, who may have it already: in cache mode one command follows the other.
     #[inline]
     pub fn take(&mut self, now: Time, class: Class, served: Served) {
@@ -99,11 +107,11 @@ impl History {
     pub fn leave(&mut self, now: Time) {
         let Some(Current { since, holder, served }) = self.current.take() else { return };
         self.sums = plus(self.sums, holder, now - since);
-        let record = Holding { end: now, sums: self.sums, served, holder: holder as u8 };
+        let record = Holding { end: now, sums: self.sums, served, holder: holder as u8, joined: false };
         match self.records.last_mut() {
             // A request with many pages on a die has one record of them all, and so has GC that is not interrupted.
             Some(last) if last.end == since && last.served == served && last.holder == record.holder => {
-                *last = record;
+                *last = Holding { joined: last.joined, ..record };
             }
             _ => {
                 if self.records.len() == MOST {
@@ -120,7 +128,7 @@ impl History {
         let joined = |records: &[Holding], at: usize| {
             let (one, other) = (records[at - 1], records[at]);
             let same = (one.served, one.holder) == (other.served, other.holder);
-            Holding { served: if same { other.served } else { Served::NOBODY }, ..other }
+            Holding { served: if same { other.served } else { Served::NOBODY }, joined: true, ..other }
         };
         for at in 1..MOST / 4 {
             self.records[at] = joined(&self.records, 2 * at);
@@ -132,6 +140,9 @@ impl History {
 
     /// For how long each held it from `from` to `now`.
     pub fn between(&self, from: Time, now: Time) -> [Time; HOLDERS] {
+        if from >= now {
+            return [0; HOLDERS];
+        }
         let mut after = self.sums;
         let mut before = self.sums_at(from);
         if let Some(Current { since, holder, .. }) = self.current {
@@ -188,6 +199,12 @@ fn plus(sums: [Time; HOLDERS], holder: usize, time: Time) -> [Time; HOLDERS] {
 /// The sums at a time from the end of one record up to that of the next.
 fn sums_between(earlier: &Holding, next: &Holding, time: Time) -> [Time; HOLDERS] {
     let (passed, gap) = (time - earlier.end, next.end - earlier.end);
+    if !next.joined {
+        // One has held it alone, at the end.
+        let holder = usize::from(next.holder);
+        let held = next.sums[holder] - earlier.sums[holder];
+        return plus(earlier.sums, holder, (held + passed).saturating_sub(gap).min(held));
+    }
     let held: [Time; HOLDERS] = std::array::from_fn(|holder| next.sums[holder] - earlier.sums[holder]);
     let all = held.iter().sum::<Time>();
     let mut sums = earlier.sums;

@@ -325,6 +325,9 @@ pub struct Kernel {
     /// True if plain reads may go straight, and if they never do.
     #[serde(skip)]
     straight: bool,
+    /// The same, where accounts of requests are kept.
+    #[serde(skip)]
+    straight_noted: bool,
     #[serde(skip)]
     avoids_straight: bool,
     /// True if nothing is done in a shorter way, to compare both.

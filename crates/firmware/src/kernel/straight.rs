@@ -42,15 +42,26 @@ struct Spot {
 impl Kernel {
     /// True if plain reads of this drive may go straight: nothing that it uses looks at single reads, or holds them up.
     pub(super) fn goes_straight(&self) -> bool {
+        self.notes.is_none() && self.would_go_straight()
+    }
+
+    /// The same with accounts of requests, and nothing else that is noted.
+    fn goes_straight_noted(&self) -> bool {
+        self.keeps_accounts_only() && self.would_go_straight()
+    }
+
+    /// The same, were nothing noted.
+    fn would_go_straight(&self) -> bool {
         let plain_map = self.table.is_none() && !self.has_slc;
         let plain_order = !self.detours && !self.follows_ends && !self.attentive && !self.mixes && self.hold_below == 0;
-        let unwatched = self.notes.is_none() && !self.outside && !self.holding.asks && self.read_limit == u32::MAX;
+        let unwatched = !self.outside && !self.holding.asks && self.read_limit == u32::MAX;
         self.timed && !self.avoids_straight && !self.fails && plain_map && plain_order && unwatched
     }
 
     /// Finds out which operations may go straight, and on which way, when what decides on it has changed.
     pub(super) fn find_ways(&mut self) {
         self.straight = self.goes_straight();
+        self.straight_noted = self.goes_straight_noted();
         self.straight_moves = self.moves_straight();
         self.straight_pages = self.moves_pages();
         self.straight_rows = self.writes_rows();
@@ -62,7 +73,7 @@ impl Kernel {
     /// True if plain reads go straight.
     #[must_use]
     pub fn is_straight(&self) -> bool {
-        self.straight || self.straight_by_stage
+        self.straight || self.straight_by_stage || self.straight_noted
     }
 
     /// As [`Kernel::is_quiet`]: of what that looks at, the rest is for drives whose reads do not go straight.
@@ -98,12 +109,39 @@ impl Kernel {
         if !self.straight {
             return Ok(self.straight_by_stage && self.read_straight_by_stage(now, (request, unit, bytes), queue)?);
         }
+        self.read_unit::<false>(now, request, (unit, bytes), queue)
+    }
+
+    /// The same where accounts of requests are kept: the request is one that has begun its way.
+    ///
+    /// # Errors
+    /// When a rule is broken.
+    #[inline(never)]
+    pub fn read_straight_noted(
+        &mut self,
+        now: Time,
+        request: u32,
+        unit: u32,
+        bytes: u32,
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
+        Ok(self.straight_noted && self.read_unit::<true>(now, request, (unit, bytes), queue)?)
+    }
+
+    #[inline(always)]
+    fn read_unit<const NOTED: bool>(
+        &mut self,
+        now: Time,
+        request: u32,
+        (unit, bytes): (u32, u32),
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
         if self.buffer.holds(unit) || !self.is_quiet_straight() {
             return Ok(false);
         }
         let Some(spot) = self.spot_of(unit) else { return Ok(false) };
         self.now = now;
-        self.read_at(spot, FlashOp { unit, owner: request, bytes, ..FlashOp::default() }, queue)?;
+        self.read_at::<NOTED>(spot, FlashOp { unit, owner: request, bytes, ..FlashOp::default() }, queue)?;
         Ok(true)
     }
 
@@ -129,7 +167,7 @@ impl Kernel {
         let Some(spots) = self.spots_of(first) else { return Ok(false) };
         self.now = now;
         for (unit, (spot, bytes)) in (first..).zip(spots.into_iter().zip(bytes)) {
-            self.read_at(spot, FlashOp { unit, owner: request, bytes, ..FlashOp::default() }, queue)?;
+            self.read_at::<false>(spot, FlashOp { unit, owner: request, bytes, ..FlashOp::default() }, queue)?;
         }
         Ok(true)
     }
@@ -170,7 +208,7 @@ impl Kernel {
         let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
         let bytes = self.plan.unit_bytes;
         let read = FlashOp { unit, owner: request, bytes, stamp, role: Role::Merge, ..FlashOp::default() };
-        self.read_at(spot, read, queue)
+        self.read_at::<false>(spot, read, queue)
     }
 
     /// Where a unit lies, if its die is busy, or idle without other work.
@@ -194,7 +232,7 @@ impl Kernel {
 
     /// Puts a read into the queue of its busy die, or starts it at its idle one.
     #[inline(always)]
-    fn read_at(&mut self, spot: Spot, op: FlashOp, queue: &mut EventQueue) -> Result<(), Fault> {
+    fn read_at<const NOTED: bool>(&mut self, spot: Spot, op: FlashOp, queue: &mut EventQueue) -> Result<(), Fault> {
         let Spot { source, block, plane, die, busy } = spot;
         self.sequence += 1;
         let (ready, sequence) = (self.now, self.sequence);
@@ -207,7 +245,7 @@ impl Kernel {
         let slot = self.slab.insert(read);
         self.busy += 1;
         let page = self.page_address(plane, block, self.page_of(source));
-        self.start_page_read(die, slot, (page, op.bytes), Class::HOST_READ, queue)
+        self.start_page_read::<NOTED>(die, slot, (page, op.bytes), Class::HOST_READ, queue)
     }
 
     /// Ends the command of a class of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a plain read; false if it has to take
@@ -218,8 +256,19 @@ impl Kernel {
     #[inline]
     pub(super) fn end_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
         if class != Class::HOST_READ || !self.straight {
-            return Ok(false);
+            return Ok(class == Class::HOST_READ && self.straight_noted && self.end_noted(die, queue)?);
         }
+        self.end_read_at::<false>(die, queue)
+    }
+
+    /// The same where accounts of requests are kept.
+    #[inline(never)]
+    fn end_noted(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+        self.end_read_at::<true>(die, queue)
+    }
+
+    #[inline(always)]
+    fn end_read_at<const NOTED: bool>(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         let Self { dies, slab, .. } = self;
         let state = &mut dies[die as usize];
         if state.count != 1 || state.counted != END_OF_TIME {
@@ -232,14 +281,18 @@ impl Kernel {
         let gc_affected = op.delayed || op.ready < state.collector_end;
         (state.busy, state.count) = (false, 0);
         state.occupied[Class::HOST_READ.index()] += self.now - state.since;
-        let waiting = state.waiting.only_host_reads();
+        let (slot, waiting) = (state.pages[0], state.waiting.only_host_reads());
+        if NOTED {
+            self.witness_idle(die);
+            self.witness_end(slot, &op, false, gc_affected);
+        }
         self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
         let next = match waiting {
             Some(planes) if self.shared_count == 0 && self.is_quiet_straight() => self.next_read(die, planes),
             _ => Next::General,
         };
         if let Next::Read(plane, others) = next {
-            self.start_next_read(die, plane, Class::HOST_READ, others, queue)?;
+            self.start_next_read::<NOTED>(die, plane, Class::HOST_READ, others, queue)?;
             return Ok(true);
         }
         self.busy -= 1;
@@ -270,7 +323,7 @@ impl Kernel {
     /// Starts the oldest read of a class that waits for a plane of a die, with partners of other planes, as bits. The die counts as one
     /// that works.
     #[inline(always)]
-    pub(super) fn start_next_read(
+    pub(super) fn start_next_read<const NOTED: bool>(
         &mut self,
         die: u32,
         plane: u32,
@@ -290,10 +343,16 @@ impl Kernel {
         if others != 0 && self.window > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
             self.count_direct(class, self.command.planes() as u64);
             self.dies[die as usize].begin(class, self.now);
+            if NOTED {
+                self.foresee(class, None);
+            }
             self.flash.begin(self.now, die, &self.command, queue)?;
+            if NOTED {
+                self.witness_at(die, class);
+            }
             return Ok(());
         }
-        self.start_page_read(die, slot, (self.page_address(plane, block, page), bytes), class, queue)
+        self.start_page_read::<NOTED>(die, slot, (self.page_address(plane, block, page), bytes), class, queue)
     }
 
     /// Puts a command together of a read and those that wait for other planes and join it; false, and no command, if none does.
@@ -353,7 +412,7 @@ impl Kernel {
 
     /// Sends a plain read of one page to its die, as [`Kernel::add_read`] and [`Kernel::start`] would. The die counts as one that works.
     #[inline(always)]
-    fn start_page_read(
+    fn start_page_read<const NOTED: bool>(
         &mut self,
         die: u32,
         slot: u32,
@@ -368,7 +427,19 @@ impl Kernel {
         let state = &mut self.dies[die as usize];
         state.begin(class, self.now);
         (state.pages[0], state.count) = (slot, 1);
+        if NOTED {
+            self.foresee(class, None);
+        }
         self.flash.read_page(self.now, die, page, bytes, queue)?;
+        if NOTED {
+            self.witness_at(die, class);
+        }
         Ok(())
+    }
+
+    /// Notes whom the command serves that a die has just begun.
+    fn witness_at(&mut self, die: u32, class: Class) {
+        let state = &self.dies[die as usize];
+        self.witness(die, class, (state.count, state.pages));
     }
 }

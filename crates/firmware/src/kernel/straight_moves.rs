@@ -476,7 +476,7 @@ impl Kernel {
         match class {
             Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
                 self.busy += 1;
-                return self.start_next_read(die, plane, class, others, queue);
+                return self.start_next_read::<false>(die, plane, class, others, queue);
             }
             Class::HOST_READ => self.reroute_oldest(plane),
             Class::HOST_WRITE | GC_WRITE => {

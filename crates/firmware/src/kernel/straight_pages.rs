@@ -198,7 +198,7 @@ impl Kernel {
         let begins = match class {
             Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
                 self.busy += 1;
-                return self.start_next_read(die, plane, class, others, queue);
+                return self.start_next_read::<false>(die, plane, class, others, queue);
             }
             GC_WRITE if self.goes_alone(die, plane, class, others) => self.program_moved_page(die, plane, queue)?,
             Class::HOST_WRITE if self.goes_alone(die, plane, class, others) => {

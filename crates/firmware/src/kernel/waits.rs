@@ -24,6 +24,15 @@ pub struct Waited {
     pub free: u128,
 }
 
+/// A wait for a die that has just ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    /// When it began.
+    pub from: Time,
+    /// For how long each held the die.
+    pub held: [Time; HOLDERS],
+}
+
 impl Waited {
     /// The waits together.
     #[must_use]
@@ -38,16 +47,18 @@ impl Waited {
         (operations > 0).then(|| (self.sum() - before.sum()) as f64 / operations as f64)
     }
 
-    /// An operation goes at `now` that was ready at `ready`, to a die with such a past.
-    pub(super) fn add(&mut self, history: &History, ready: Time, now: Time) {
+    /// An operation goes at `now` that was ready at `ready`, to a die with such a past. Gives for how long each held the die meanwhile.
+    #[inline]
+    pub(super) fn add(&mut self, history: &History, ready: Time, now: Time) -> Wait {
         self.operations += 1;
         let ready = ready.max(history.start());
         if ready >= now {
-            return;
+            return Wait { from: ready, held: [0; HOLDERS] };
         }
         let held = history.between(ready, now);
         self.free += u128::from(now - ready - held.iter().sum::<Time>());
         self.held.iter_mut().zip(held).for_each(|(sum, time)| *sum += u128::from(time));
+        Wait { from: ready, held }
     }
 }
 

@@ -131,6 +131,12 @@ impl Kernel {
         self.find_ways();
     }
 
+    /// True if accounts of requests are kept, and nothing else is noted.
+    pub(super) fn keeps_accounts_only(&self) -> bool {
+        let wants = self.noting();
+        wants.accounts > 0 && !wants.services && !wants.passages
+    }
+
     /// Current selection of records.
     #[must_use]
     pub fn noting(&self) -> Noting {
@@ -247,9 +253,8 @@ impl Kernel {
         }
         for &page in pages.iter().take(usize::from(count)) {
             let class = if mixed { self.slab.get(page).class.counted() } else { class };
-            if let Some(accounts) = &mut notes.accounts {
-                accounts.wait(lane, class, ready_since(&self.slab, page), self.now);
-            }
+            let accounts = notes.accounts.as_mut();
+            let wait = accounts.map(|accounts| accounts.wait(lane, class, ready_since(&self.slab, page), self.now));
             if !class.is_host() {
                 continue;
             }
@@ -261,10 +266,10 @@ impl Kernel {
                 if notes.wants.services && request.is_some() && !notes.services[first..].contains(&served) {
                     notes.services.push(served);
                 }
-                if let Some(accounts) = &mut notes.accounts {
-                    accounts.bind((lane, tally), operation, op, self.now);
+                if let (Some(accounts), Some(wait)) = (&mut notes.accounts, &wait) {
+                    accounts.bind((lane, tally), operation, op, wait, self.now);
                     if op.buffered {
-                        accounts.drain.bind(operation, class, self.now);
+                        accounts.drain_of_waiting(self.now).bind(operation, class, self.now);
                     }
                 }
                 operation = op.next;
@@ -308,7 +313,7 @@ impl Kernel {
     pub(super) fn witness_wait(&mut self, operation: u32, constraint: Constraint) {
         let planes = self.flash.geometry().planes_per_die;
         if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
-            accounts.drain.wait(operation, constraint, planes, self.now);
+            accounts.drain_of_waiting(self.now).wait(operation, constraint, planes, self.now);
         }
     }
 

@@ -6,7 +6,7 @@
 use super::{Agenda, Flash, FlashError, Seat};
 use wordline_base::Time;
 use wordline_nand::log::Silent;
-use wordline_nand::{Around, Command, Kind, PageAddress, Port};
+use wordline_nand::{Around, Command, Kind, PageAddress, Port, Violation};
 
 impl Flash {
     /// Starts a command on an idle die, or beside a suspended command with the lane of [`Flash::aside`].
@@ -134,7 +134,8 @@ impl Flash {
         }
         let bus = &mut self.channels[channel as usize];
         let mut port = Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane };
-        match package.begin_single(die, kind, page, now, &self.timing, &mut port) {
+        let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut Silent };
+        match package.begin_single(die, kind, page, around) {
             Ok(time) => {
                 self.set_due(lane, time, agenda);
                 Ok(true)
@@ -163,7 +164,8 @@ impl Flash {
         }
         let bus = &mut self.channels[channel as usize];
         let mut port = Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane };
-        match package.begin_program(die, command, now, &self.timing, &mut port) {
+        let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut Silent };
+        match package.begin_program(die, command, around) {
             Ok(time) => {
                 self.set_due(lane, time, agenda);
                 Ok(())
@@ -181,6 +183,15 @@ impl Flash {
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
         self.number(now, lane, false);
+        if let Some(begun) = self.begin_heard(now, lane, command) {
+            return match begun {
+                Ok(time) => {
+                    self.set_due(lane, time, agenda);
+                    Ok(())
+                }
+                Err(violation) => Err(self.story(now, self.locate(lane).0, violation)),
+            };
+        }
         let begun = around!(self, now, lane, |package, die, which, around| package.begin(die, which, command, around));
         match begun {
             Ok(time) => {
@@ -189,6 +200,26 @@ impl Flash {
             }
             Err(violation) => Err(self.story(now, self.locate(self.die_of(lane).0).0, violation)),
         }
+    }
+
+    /// Starts a command of one page, or a program of several planes, on the main lane of a die that is recorded and does not wear; none of
+    /// others, and nothing has happened.
+    #[inline]
+    fn begin_heard(&mut self, now: Time, lane: u32, command: &Command) -> Option<Result<Time, Violation>> {
+        let recorder = self.recorder.as_mut().filter(|recorder| lane < self.dies && recorder.hears(lane))?;
+        let Seat { channel, package, die, .. } = self.seats[lane as usize];
+        let package = &mut self.packages[package as usize];
+        if package.wears() {
+            return None;
+        }
+        let bus = &mut self.channels[channel as usize];
+        let mut port = Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane };
+        let mut log = recorder.of_lane(lane, lane);
+        let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut log };
+        if command.is_single() {
+            return Some(package.begin_single(die, command.kind, command.first(), around));
+        }
+        command.is_plain_program().then(|| package.begin_program(die, command, around))
     }
 
     /// Gives a die in cache mode the command that follows.

@@ -3,7 +3,7 @@
 use crate::bus::Bus;
 use crate::chain::Segment;
 use crate::command::{Command, Kind};
-use crate::log::{Entry, Log, Silent, Stage, What};
+use crate::log::{Entry, Log, Stage, Use, What};
 use crate::times::DieTimes;
 use crate::timing::Timing;
 use serde::{Deserialize, Serialize};
@@ -93,10 +93,10 @@ impl Slot {
         start + on_bus + busy
     }
 
-    /// The same of a command of one page, outside of cache mode and without a log.
+    /// The same of a command outside of cache mode, whose addresses do not follow each other.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn pass_alone(
+    pub(super) fn pass_alone<L: Log>(
         &mut self,
         segment: Segment,
         bytes: u32,
@@ -109,7 +109,7 @@ impl Slot {
         debug_assert_eq!(self.kept, 0, "the bus is held between the addresses of several planes");
         let on_bus = timing.on_bus(segment, bytes);
         let start = bus.reserve(now, on_bus, !segment.moves_data());
-        self.book::<Silent>(segment, bytes, on_bus, times, now, start);
+        self.book::<L>(segment, bytes, on_bus, times, now, start);
         self.busy = busy;
         start + on_bus + busy
     }
@@ -195,8 +195,38 @@ impl Slot {
         (from..bytes.len()).find(|&at| bytes[at] > 0).map(|at| at as u8)
     }
 
-    pub(super) fn entry(&self, die: u32, what: What, ready: Time, (start, end): (Time, Time)) -> Entry {
-        let held = matches!(self.phase, Phase::OutHeld | Phase::OutHeldLast);
+    /// True if what comes next is of a program outside of cache mode: the data of its next plane.
+    #[inline(always)]
+    pub(super) fn loads_plainly(&self) -> bool {
+        self.phase == Phase::Setup && self.command.kind == Kind::Program && !(self.command.cache | self.sequence)
+    }
+
+    /// True if what comes next is of a plain command: its end, the data of a read of one page, or those of the next plane of a program.
+    #[inline]
+    pub(super) fn goes_plainly(&self) -> bool {
+        matches!(self.phase, Phase::Array | Phase::OutAlone) || self.loads_plainly()
+    }
+
+    /// Logs what was done from when to when.
+    #[inline]
+    fn log(&self, die: u32, what: What, ready: Time, (start, end): (Time, Time), log: &mut impl Log) {
+        if log.is_whole() {
+            return log.enter(&self.entry(die, what, ready, (start, end)));
+        }
+        let held = self.is_of_held();
+        let planes = if held { self.held.planes() } else { self.command.planes() } as u8;
+        log.add(&Use { held, what, planes, ready, start, end });
+    }
+
+    /// True if the lane is busy for the command before the current one.
+    #[inline]
+    fn is_of_held(&self) -> bool {
+        matches!(self.phase, Phase::OutHeld | Phase::OutHeldLast)
+    }
+
+    #[inline(never)]
+    fn entry(&self, die: u32, what: What, ready: Time, (start, end): (Time, Time)) -> Entry {
+        let held = self.is_of_held();
         let command = if held { &self.held } else { &self.command };
         let page = command.pages().first().copied().unwrap_or_default();
         let planes = command.planes() as u8;
@@ -206,6 +236,7 @@ impl Slot {
     }
 
     /// Logs the bus use and the busy time that ended at `now`.
+    #[inline]
     pub(super) fn tell(&mut self, die: u32, now: Time, log: &mut impl Log) {
         let rest = now - self.busy;
         if self.on_bus > 0 {
@@ -220,11 +251,11 @@ impl Slot {
 
     pub(super) fn tell_bus(&self, die: u32, end: Time, log: &mut impl Log) {
         let start = end - self.on_bus;
-        log.enter(&self.entry(die, What::Bus(self.segment), self.ready, (start, end)));
+        self.log(die, What::Bus(self.segment), self.ready, (start, end), log);
     }
 
     pub(super) fn tell_array(&self, die: u32, stage: Stage, span: (Time, Time), log: &mut impl Log) {
-        log.enter(&self.entry(die, What::Array(stage), span.0, span));
+        self.log(die, What::Array(stage), span.0, span, log);
     }
 
     /// Logs the time to resume of a command that will end, or would have, at `due`, up to `until`; what is left of it stays to be told.
