@@ -63,6 +63,19 @@ def test_its_first_run_is_the_run_of_the_command(drive: Path, load: Path, small:
     assert same["digest"] == whole["digest"]
 
 
+def test_a_run_that_does_not_ask_where_time_went_is_the_same_run(drive: Path, load: Path, small: Drive) -> None:
+    whole, short = wordline.run(drive, load), wordline.run(drive, load, time_of=False)
+    assert (short["digest"], short["latency_us"]) == (whole["digest"], whole["latency_us"])
+    assert whole["time_of"] is not None
+    assert short["time_of"] is None
+    assert "requests" in short._repr_html_()
+    twin = small.fork()
+    assert small.run(READS, time_of=False)["time_of"] is None
+    asked = small.run(READS)
+    assert twin.run(READS)["digest"] != asked["digest"] == twin.run(READS)["digest"]
+    assert asked["time_of"]["read"]["array_read"] > 0
+
+
 def test_each_run_goes_on_and_is_measured_apart(small: Drive) -> None:
     first = small.run(WRITES)
     second = small.run(READS)

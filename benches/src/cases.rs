@@ -36,6 +36,8 @@ pub struct Case {
     mapping_kib: u32,
     /// Further sections of the drive file.
     sections: &'static str,
+    /// True if the run asks where the time of requests goes.
+    asks: bool,
     pub run: fn(&Case, f64, bool) -> Value,
 }
 
@@ -47,7 +49,18 @@ pub(crate) const fn rate(
     mapping_kib: u32,
     run: fn(&Case, f64, bool) -> Value,
 ) -> Case {
-    Case { name, title, unit, target, lower_is_better: false, counted: Counted::Small, mapping_kib, sections: "", run }
+    Case {
+        name,
+        title,
+        unit,
+        target,
+        lower_is_better: false,
+        counted: Counted::Small,
+        mapping_kib,
+        sections: "",
+        asks: false,
+        run,
+    }
 }
 
 const fn cost(
@@ -58,7 +71,18 @@ const fn cost(
     mapping_kib: u32,
     run: fn(&Case, f64, bool) -> Value,
 ) -> Case {
-    Case { name, title, unit, target, lower_is_better: true, counted: Counted::No, mapping_kib, sections: "", run }
+    Case {
+        name,
+        title,
+        unit,
+        target,
+        lower_is_better: true,
+        counted: Counted::No,
+        mapping_kib,
+        sections: "",
+        asks: false,
+        run,
+    }
 }
 
 /// A case whose instructions and events are not counted.
@@ -74,6 +98,11 @@ const fn in_full(case: Case) -> Case {
 /// A case on a drive with further sections.
 const fn with(sections: &'static str, case: Case) -> Case {
     Case { sections, ..case }
+}
+
+/// A case that asks where the time of requests goes, as a run does of which a report or a JSON result is wanted.
+const fn asking(case: Case) -> Case {
+    Case { asks: true, ..case }
 }
 
 const DEBIT: &str = "dispatch = { policy = \"debit\" }\nshares = { policy = \"feedback\" }";
@@ -99,6 +128,8 @@ const ALL: &[Case] = &[
     rate("write-4k-map", "4 KB random write, steady state, 4 KB mapping", REQUESTS, 8e5, 4, random_write),
     rate("mix", "70/30 random read/write of 16 KB, steady state, 16 KB mapping", REQUESTS, 1.2e6, 16, mix),
     rate("mix-4k-map", "70/30 random read/write of 4 KB, steady state, 4 KB mapping", REQUESTS, 1.2e6, 4, mix),
+    asking(rate("read-asked", "the reads, asking where their time goes", REQUESTS, 8e5, 16, random_read)),
+    asking(rate("mix-asked", "the mix, asking where the time of requests goes", REQUESTS, 4e5, 16, mix)),
     with(
         DEBIT,
         rate("read-debit", "the reads with debit scheduling and share control", REQUESTS, 1.5e6, 16, random_read),
@@ -283,7 +314,8 @@ pub(crate) fn job(words: Value) -> LoadFile {
 }
 
 /// Runs a load and gives (CPU seconds, requests).
-fn measured(drive: &mut Drive, file: &LoadFile) -> (f64, f64) {
+fn measured(case: &Case, drive: &mut Drive, file: &LoadFile) -> (f64, f64) {
+    drive.split_time(case.asks);
     let load = Load::open(file, Path::new("."), drive.logical_bytes(), 1).expect("a load of the benchmark");
     let (seconds, ended) = timed(|| run(drive, load, &mut |_| true).expect("a run of the benchmark"));
     assert!(!ended.interrupted);
@@ -298,7 +330,7 @@ fn random_read(case: &Case, share: f64, small: bool) -> Value {
     let mut drive = aged(case, small, if small { 0.0 } else { 1.0 });
     let words = json!({"rw": "randread", "bs": "4k", "iodepth": 32, "norandommap": true,
         "number_ios": requests(share, small, 5e6)});
-    let (seconds, count) = measured(&mut drive, &job(words));
+    let (seconds, count) = measured(case, &mut drive, &job(words));
     report_of(&drive, count, seconds, count / seconds, json!({}))
 }
 
@@ -306,7 +338,7 @@ fn random_write(case: &Case, share: f64, small: bool) -> Value {
     let mut drive = aged(case, small, 2.0);
     let words = json!({"rw": "randwrite", "bs": format!("{}k", case.mapping_kib), "iodepth": 32, "norandommap": true,
         "number_ios": requests(share, small, 3e6)});
-    let (seconds, count) = measured(&mut drive, &job(words));
+    let (seconds, count) = measured(case, &mut drive, &job(words));
     let counters = drive.kernel().counters();
     let ops = (counters.reads() + counters.programs() + counters.erases()) as f64;
     let amplification = counters.programs() as f64 * f64::from(drive.kernel().plan().units_per_page) / count;
@@ -327,7 +359,7 @@ fn mix(case: &Case, share: f64, small: bool) -> Value {
     let mut drive = aged(case, small, 2.0);
     let words = json!({"rw": "randrw", "rwmixread": 70, "bs": format!("{}k", case.mapping_kib), "iodepth": 32,
         "norandommap": true, "number_ios": requests(share, small, 4e6)});
-    let (seconds, count) = measured(&mut drive, &job(words));
+    let (seconds, count) = measured(case, &mut drive, &job(words));
     report_of(&drive, count, seconds, count / seconds, json!({}))
 }
 
@@ -354,7 +386,7 @@ fn kim18(case: &Case, share: f64, small: bool) -> Value {
     let mut drive = preset_kim18(case, small);
     let words = json!({"rw": "randrw", "rwmixread": 10, "bs": "4k", "rate_iops": 20_000, "rate_process": "poisson",
         "norandommap": true, "number_ios": requests(share, small, 4e6)});
-    let (seconds, count) = measured(&mut drive, &job(words));
+    let (seconds, count) = measured(case, &mut drive, &job(words));
     report_of(&drive, count, seconds, count / seconds, json!({}))
 }
 
@@ -374,14 +406,14 @@ fn lm_tbe(case: &Case, small: bool, mut words: Value) -> Value {
         words[key] = value;
     }
     words["norandommap"] = json!(true);
-    let (seconds, count) = measured(&mut drive, &job(words));
+    let (seconds, count) = measured(case, &mut drive, &job(words));
     report_of(&drive, count, seconds, count / seconds, json!({}))
 }
 
 fn sequential(case: &Case, share: f64, small: bool) -> Value {
     let mut drive = drive(case, small);
     let words = json!({"rw": "write", "bs": "128k", "iodepth": 32, "number_ios": requests(share, small, 1e6)});
-    let (seconds, _) = measured(&mut drive, &job(words));
+    let (seconds, _) = measured(case, &mut drive, &job(words));
     let pages = drive.kernel().counters().programs() as f64;
     report_of(&drive, pages, seconds, pages / seconds, json!({}))
 }
@@ -422,7 +454,7 @@ fn replay(case: &Case, share: f64, small: bool, overwrites: f64) -> Value {
     let mut drive = aged(case, small, overwrites);
     let options = json!({"file": path, "format": "msr", "past_end": "wrap"});
     let trace: TraceOptions = serde_json::from_value(options).expect("a trace of the benchmark");
-    let (seconds, count) = measured(&mut drive, &LoadFile { trace: Some(trace), ..LoadFile::default() });
+    let (seconds, count) = measured(case, &mut drive, &LoadFile { trace: Some(trace), ..LoadFile::default() });
     std::fs::remove_file(&path).expect("it was just read");
     let counters = drive.kernel().counters();
     let ops = (counters.reads() + counters.programs() + counters.erases()) as f64;
@@ -468,7 +500,7 @@ fn fork_terabyte(case: &Case, _: f64, small: bool) -> Value {
     }
     let writes = job(json!({"rw": "randwrite", "bs": "16k", "iodepth": 32, "norandommap": true, "number_ios": 1000}));
     for fork in &mut forks {
-        measured(fork, &writes);
+        measured(case, fork, &writes);
     }
     let times = peak_mib() / alone;
     report(f64::from(FORKS), seconds, seconds, json!({"memory with 16 forks, times that of one drive": round(times)}))

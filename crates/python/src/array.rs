@@ -532,7 +532,7 @@ impl ArrayHandle {
     }
 
     /// Runs a workload on the array as it is; the result as JSON.
-    #[pyo3(signature = (load, seed, progress, timeline=None, window=None, limit=None, tables=None))]
+    #[pyo3(signature = (load, seed, progress, timeline=None, window=None, limit=None, tables=None, split=true))]
     #[allow(clippy::too_many_arguments)] // Those of a drive, one to one.
     fn run(
         &self,
@@ -544,8 +544,10 @@ impl ArrayHandle {
         window: Option<(u64, u64)>,
         limit: Option<u64>,
         tables: Option<tables::Asked>,
+        split: bool,
     ) -> PyResult<String> {
-        let _ = (window, limit);
+        // Times of requests are not divided over members.
+        let _ = (window, limit, split);
         if timeline.is_some() {
             return Err(no_timeline(&self.path).into());
         }

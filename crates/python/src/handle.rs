@@ -131,6 +131,7 @@ impl Handle {
         progress: Py<PyAny>,
         timeline: Option<&Wanted<'_>>,
         tables: Option<&tables::Asked>,
+        split: bool,
     ) -> Result<Value, Failure> {
         let mut state = self.working()?;
         let state = &mut *state;
@@ -143,7 +144,7 @@ impl Handle {
         load.look(state.drive.logical_bytes(), &opened, &mut reporter)?;
         let timeline = timeline.map(Wanted::open).transpose()?;
         let mut tables = tables.map(|asked| tables::Opened::new(asked, state.drive.kernel().plan())).transpose()?;
-        state.drive.split_time(true);
+        state.drive.split_time(split);
         let mut observation = tables.as_mut().map(|tables| tables.start(&mut state.drive));
         let mut streams = Streams::default();
         let start = ThreadTime::now();
@@ -426,7 +427,7 @@ impl Handle {
     }
 
     /// Runs a workload on the drive as it is; the result as JSON.
-    #[pyo3(signature = (load, seed, progress, timeline=None, window=None, limit=None, tables=None))]
+    #[pyo3(signature = (load, seed, progress, timeline=None, window=None, limit=None, tables=None, split=true))]
     #[allow(clippy::too_many_arguments)] // Those of the command, one to one.
     fn run(
         &self,
@@ -438,9 +439,10 @@ impl Handle {
         window: Option<(u64, u64)>,
         limit: Option<u64>,
         tables: Option<tables::Asked>,
+        split: bool,
     ) -> PyResult<String> {
         let wanted = timeline.map(|path| Wanted { path, window, limit });
-        let run = || self.run_load(load, seed, progress, wanted.as_ref(), tables.as_ref());
+        let run = || self.run_load(load, seed, progress, wanted.as_ref(), tables.as_ref(), split);
         // Others may use the interpreter meanwhile: a result is long.
         let result = py.detach(|| run().map(|done| done.to_string()));
         Ok(result.map_err(|failure| self.guests.own(failure))?)
@@ -455,7 +457,7 @@ impl Handle {
         progress: Py<PyAny>,
         keys: Vec<String>,
     ) -> PyResult<(String, String)> {
-        let run = || self.run_load(load, seed, progress, None, None);
+        let run = || self.run_load(load, seed, progress, None, None, true);
         let wanted = part::Wanted::new(&keys);
         let found = py.detach(|| run().map(|done| (done.to_string(), wanted.of_value(&done).to_string())));
         Ok(found.map_err(|failure| self.guests.own(failure))?)
