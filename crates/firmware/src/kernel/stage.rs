@@ -11,7 +11,7 @@ mod rows;
 pub(super) use rows::{First, Row, Ways, NO_FIRST};
 
 use super::tags::TagQueue;
-use crate::ops::{Fifo, FlashOp, Slab, NONE};
+use crate::ops::{Fifo, FlashOp, Slab, Taken, NONE};
 use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
 use crate::task::{ByTask, Class, Task, Tasks, CLASSES, TASKS};
@@ -215,34 +215,35 @@ impl Stage {
         }
     }
 
-    /// An operation comes to a queue, behind the others that wait there, if any, as what `change` makes of it; so a look may find it.
+    /// An operation comes to a queue of a class, behind the others that wait there, if any, as what `change` makes of it; so a look may find it.
     #[inline(always)]
-    pub fn push(&mut self, slab: &mut Slab, slot: u32, at: usize, change: impl FnOnce(&mut FlashOp)) {
+    pub fn push(&mut self, slab: &mut Slab, slot: u32, (at, class): (usize, Class), change: impl FnOnce(&mut FlashOp)) {
         self.queues[at].fifo.push_changed(slab, slot, change);
-        self.has_joined(at);
+        self.has_joined(at, class);
     }
 
     /// The same of a new one; gives its slot.
     #[inline(always)]
-    pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp, at: usize) -> u32 {
-        let slot = self.queues[at].fifo.push_new(slab, op);
-        self.has_joined(at);
+    pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp, (at, class): (usize, Class)) -> u32 {
+        let (slot, _) = self.queues[at].fifo.push_new(slab, op);
+        self.has_joined(at, class);
         slot
     }
 
-    /// An operation has come to a queue.
+    /// An operation has come to a queue of a class.
     #[inline(always)]
-    fn has_joined(&mut self, at: usize) {
+    fn has_joined(&mut self, at: usize, class: Class) {
         debug_assert!(self.tags.is_none(), "a device queue counts what waits, and has other rooms");
-        let Queue { class, die, is_listed, .. } = self.queues[at];
         debug_assert!(self.units_per_program.get() == 1 || !class.is_write(), "it may lack company");
+        let Queue { die, is_listed, .. } = self.queues[at];
+        debug_assert_eq!(self.queues[at].class, class, "it is the queue of another class");
         self.waiting[class.task().index()] += 1;
         self.tasks = self.tasks.with(class.task());
         if !is_listed {
             self.fill(at);
         }
-        // What waits at a die never lacks company.
-        self.dirty |= die == NONE || self.loads[die as usize].held < self.depth;
+        // What waits at a die never lacks company. No die has the number that stands for none.
+        self.dirty |= self.loads.get(die as usize).is_none_or(|load| load.held < self.depth);
     }
 
     /// So many units have come together that moved; they may be `lonely`: wait for others to fill their page.
@@ -263,15 +264,14 @@ impl Stage {
 
     /// The first operation of a queue, which fills a page alone, is sent to its die: gives it. The look that sends it settles the stage.
     #[inline(always)]
-    pub fn send_first(&mut self, first: First, die: u32, slab: &Slab) -> u32 {
+    pub fn send_first(&mut self, first: First, die: u32, slab: &mut Slab) -> u32 {
         debug_assert!(
             self.tags.is_none() && self.units_per_program.get() == 1,
             "it counts as one that waits at its die"
         );
         let (at, class) = (first.at() as usize, first.class());
         let (task, word, bit) = (class.task(), die as usize / 64, 1 << (die % 64));
-        self.count_leaving(task, 1);
-        let (queue, load) = (&mut self.queues[at], &mut self.loads[die as usize]);
+        let load = &mut self.loads[die as usize];
         load.waiting[class.index()] += 1;
         load.all += 1;
         load.held = load.all;
@@ -279,17 +279,23 @@ impl Stage {
             load.open = false;
             self.dies[word].open &= !bit;
         }
+        let row = &mut load.rows[task.index()];
         self.outstanding[task.index()] += 1;
-        let slot = queue.fifo.pop(slab).expect("it waits there");
-        let (row, next) = (&mut load.rows[task.index()], queue.fifo.oldest(slab));
-        if next == u64::MAX {
+        let waiting = &mut self.waiting[task.index()];
+        *waiting = waiting.checked_sub(1).expect("an operation leaves a stage that it is in");
+        if *waiting == 0 {
+            self.tasks = self.tasks.without(task);
+        }
+        let queue = &mut self.queues[at];
+        let Taken { slot, last, .. } = queue.fifo.lead_of(slab).expect("it waits there").take();
+        if last {
             queue.is_listed = false;
             self.bound_count -= 1;
             if row.remove(at) {
                 self.dies[word].awaited[task.index()] &= !bit;
             }
         } else {
-            row.renumber(at, next);
+            row.renumber(at, queue.fifo.number());
         }
         slot
     }
