@@ -111,7 +111,8 @@ impl Kernel {
         let (Some(first), Some(stage)) = (first, &mut self.stage) else { return false };
         let slot = stage.send_first(first, die, &mut self.slab);
         stage.settle_bound();
-        self.goes_to_die(slot, first, die);
+        let index = stage.at_die(first);
+        self.goes_to_die(slot, first, (die, index));
         true
     }
 
@@ -330,7 +331,7 @@ impl Kernel {
     fn send_lead(&mut self, stage: &mut Stage, first: First, die: u32) {
         if self.by_stage_in_pages && first.waits_for_plane() {
             let slot = stage.send_first(first, die, &mut self.slab);
-            self.goes_to_die(slot, first, die);
+            self.goes_to_die(slot, first, (die, stage.at_die(first)));
         } else if self.by_stage_in_planes {
             self.send_units(stage, first.at() as usize, die);
         } else {
@@ -367,13 +368,13 @@ impl Kernel {
         stage.send_together(at, die, sent, next);
     }
 
-    /// An operation that left the stage waits for its plane.
+    /// An operation that left the stage waits for its plane, in the queue of a die with an index.
     #[inline(always)]
-    fn goes_to_die(&mut self, slot: u32, first: First, die: u32) {
+    fn goes_to_die(&mut self, slot: u32, first: First, (die, index): (u32, usize)) {
         let (class, plane) = (first.class(), first.plane());
+        debug_assert_eq!(index, (die * self.planes_per_die.get() + plane) as usize * CLASSES + class.index());
         self.sequence += 1;
         let sequence = self.sequence;
-        let index = (die * self.planes_per_die.get() + plane) as usize * CLASSES + class.index();
         let is_first = self.queues[index].push_changed(&mut self.slab, slot, |op| op.sequence = sequence);
         let state = &mut self.dies[die as usize];
         if is_first {

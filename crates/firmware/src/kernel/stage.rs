@@ -72,6 +72,8 @@ pub(super) struct Stage {
     units_per_program: Divisor,
     channels: u32,
     queues: Vec<Queue>,
+    /// Where the queues of the planes begin, which are in the order of those of the dies.
+    first_of_planes: usize,
     /// Queues that are listed: of writes that may go to several dies, or that are not held.
     roaming: Vec<u32>,
     /// True if operations of such a queue may go as soon as a die has room.
@@ -139,6 +141,7 @@ impl Stage {
             units_per_program: Divisor::new(units_per_program),
             channels,
             queues: queues.collect(),
+            first_of_planes: (1 + channels + dies) as usize * CLASSES,
             roaming: Vec::new(),
             roams: false,
             bound_count: 0,
@@ -174,14 +177,21 @@ impl Stage {
 
     /// The queue for a class and a place.
     pub fn at(&self, class: Class, place: Constraint) -> usize {
-        let (channels, dies) = (self.channels as usize, self.loads.len());
+        let channels = self.channels as usize;
         let at = match place {
             Constraint::Any => 0,
             Constraint::Channel(channel) => 1 + channel as usize,
             Constraint::Die(die) => 1 + channels + die as usize,
-            Constraint::Plane(plane) => 1 + channels + dies + plane as usize,
+            Constraint::Plane(plane) => return self.first_of_planes + plane as usize * CLASSES + class.index(),
         };
         at * CLASSES + class.index()
+    }
+
+    /// The queue of a plane at its die to which the operations of a queue of that plane go: its index.
+    #[inline(always)]
+    pub fn at_die(&self, first: First) -> usize {
+        debug_assert!(first.waits_for_plane(), "any plane of its die will do");
+        first.at() as usize - self.first_of_planes
     }
 
     /// A queue.
@@ -235,15 +245,28 @@ impl Stage {
     fn has_joined(&mut self, at: usize, class: Class) {
         debug_assert!(self.tags.is_none(), "a device queue counts what waits, and has other rooms");
         debug_assert!(self.units_per_program.get() == 1 || !class.is_write(), "it may lack company");
-        let Queue { die, is_listed, .. } = self.queues[at];
-        debug_assert_eq!(self.queues[at].class, class, "it is the queue of another class");
+        let queue = &mut self.queues[at];
+        debug_assert_eq!(queue.class, class, "it is the queue of another class");
         self.waiting[class.task().index()] += 1;
         self.tasks = self.tasks.with(class.task());
+        let (die, is_listed, first) = (queue.die, queue.is_listed, queue.first());
+        // No die has the number that stands for none.
+        let Some(load) = self.loads.get_mut(die as usize) else {
+            if !is_listed {
+                self.fill(at);
+            }
+            self.dirty = true;
+            return;
+        };
         if !is_listed {
-            self.fill(at);
+            debug_assert_eq!(queue.awaits, die, "without a device queue all classes are held");
+            queue.is_listed = true;
+            load.rows[class.task().index()].add(first);
+            self.bound_count += 1;
+            self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
         }
-        // What waits at a die never lacks company. No die has the number that stands for none.
-        self.dirty |= self.loads.get(die as usize).is_none_or(|load| load.held < self.depth);
+        // What waits at a die never lacks company.
+        self.dirty |= load.held < self.depth;
     }
 
     /// So many units have come together that moved; they may be `lonely`: wait for others to fill their page.

@@ -103,7 +103,7 @@ impl Row {
 
     /// A queue joins those that are listed.
     #[inline(always)]
-    fn add(&mut self, first: First) {
+    pub(super) fn add(&mut self, first: First) {
         if first.number < self.lead.number {
             (self.lead, self.led) = (first, self.count);
         }
