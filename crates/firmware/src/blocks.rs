@@ -68,6 +68,17 @@ pub struct Block {
     pub slc: bool,
 }
 
+impl Block {
+    /// The next page, which is given, is programmed with a unit; true if it is the last of so many.
+    #[inline(always)]
+    fn fills(&mut self, page: u32, pages: u32) -> bool {
+        debug_assert_eq!(page, self.write_point, "it is the next one");
+        self.valid += 1;
+        self.write_point = page + 1;
+        page + 1 == pages
+    }
+}
+
 /// First and last block of a list of the ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Ends {
@@ -385,18 +396,15 @@ impl Blocks {
         self.program_next(block, plane).1
     }
 
-    /// The same where the unit becomes invalid in a block of the plane: as [`Blocks::program_next`], [`Blocks::lose`] and
-    /// [`Blocks::gain`]. Not for superblocks.
+    /// The same of the next page of the block, which is given, where the unit becomes invalid in a block of the plane: as
+    /// [`Blocks::program_next`], [`Blocks::lose`] and [`Blocks::gain`]. Not for superblocks.
     #[inline(always)]
-    pub(crate) fn replace_next(&mut self, block: u32, plane: u32, old: u32) -> bool {
+    pub(crate) fn replace_next(&mut self, (block, page): (u32, u32), plane: u32, old: u32) -> bool {
         debug_assert!(self.plane_of(old) == plane && !self.has_superblocks(), "it is in the plane, and stands alone");
         let number = self.domain_of_plane(plane);
         let domain = &mut self.domains[number as usize];
         domain.clock = domain.clock.wrapping_add(1);
-        let record = &mut self.records[block as usize];
-        record.valid += 1;
-        record.write_point += 1;
-        let closed = record.write_point == self.programs_per_block;
+        let closed = self.records[block as usize].fills(page, self.programs_per_block);
         let record = &mut self.records[old as usize];
         record.touched = domain.clock;
         record.valid -= 1;
@@ -522,21 +530,19 @@ impl Blocks {
         self.records[to as usize].valid += 1;
     }
 
-    /// The same, and takes note of the program of its page, which it fills: as [`Blocks::program_next`] before. True when it was the last of
-    /// its block.
+    /// The same, and takes note of the program of its page, the next one, which it fills: as [`Blocks::program_next`] before. True when it was
+    /// the last of its block. Each plane is a domain.
     #[inline(always)]
-    pub(crate) fn move_next(&mut self, from: u32, to: u32, plane: u32) -> bool {
-        let domain = self.domain_of_plane(plane);
+    pub(crate) fn move_next(&mut self, from: u32, (to, page): (u32, u32), plane: u32) -> bool {
+        let domain = plane;
+        debug_assert_eq!(domain, self.domain_of_plane(plane), "each plane is a domain");
         let clock = &mut self.domains[domain as usize].clock;
         *clock = clock.wrapping_add(1);
         let record = &mut self.records[from as usize];
         debug_assert_eq!(record.status, Status::Victim);
         record.touched = *clock;
         record.valid -= 1;
-        let record = &mut self.records[to as usize];
-        record.valid += 1;
-        record.write_point += 1;
-        record.write_point == self.programs_per_block
+        self.records[to as usize].fills(page, self.programs_per_block)
     }
 
     /// An open block is full, and stays until it is replaced.

@@ -52,6 +52,14 @@ pub struct Job {
     next_free: u32,
 }
 
+impl Job {
+    /// True if it has places left to look at, and does not before one of its units is where it belongs.
+    #[inline(always)]
+    pub fn rests(&self) -> bool {
+        self.cursor < self.end && self.on_the_way >= self.window
+    }
+}
+
 /// The jobs that run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Jobs {

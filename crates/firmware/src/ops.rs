@@ -259,41 +259,42 @@ impl Fifo {
         self.push_here(slab, op);
     }
 
-    /// The same where a call would cost as much.
+    /// The same where a call would cost as much; true if no other waits.
     #[inline(always)]
-    pub fn push_here(&mut self, slab: &mut Slab, op: u32) {
-        self.push_changed(slab, op, |_| {});
+    pub fn push_here(&mut self, slab: &mut Slab, op: u32) -> bool {
+        self.push_changed(slab, op, |_| {})
     }
 
-    /// Appends an operation that becomes another one, with a number of its own.
+    /// Appends an operation that becomes another one, with a number of its own; true if no other waits.
     #[inline(always)]
-    pub fn push_changed(&mut self, slab: &mut Slab, slot: u32, change: impl FnOnce(&mut FlashOp)) {
+    pub fn push_changed(&mut self, slab: &mut Slab, slot: u32, change: impl FnOnce(&mut FlashOp)) -> bool {
         let op = slab.get_mut(slot);
         change(op);
         op.next = NONE;
         let sequence = op.sequence;
-        self.link_last(slab, slot, sequence);
+        self.link_last(slab, slot, sequence)
     }
 
-    /// Stores an operation and appends it; gives its slot.
+    /// Stores an operation and appends it; gives its slot, and whether no other waits.
     #[inline(always)]
-    pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp) -> u32 {
+    pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp) -> (u32, bool) {
         debug_assert_eq!(op.next, NONE, "it comes last");
         let sequence = op.sequence;
         let slot = slab.insert(op);
-        self.link_last(slab, slot, sequence);
-        slot
+        (slot, self.link_last(slab, slot, sequence))
     }
 
-    /// An operation with such a number comes last.
+    /// An operation with such a number comes last; true if it is also the first.
     #[inline(always)]
-    fn link_last(&mut self, slab: &mut Slab, op: u32, sequence: u64) {
-        match slab.ops.get_mut(self.tail as usize) {
+    fn link_last(&mut self, slab: &mut Slab, op: u32, sequence: u64) -> bool {
+        let last = slab.ops.get_mut(std::mem::replace(&mut self.tail, op) as usize);
+        self.len += 1;
+        let is_first = last.is_none();
+        match last {
             Some(last) => last.next = op,
             None => (self.head, self.oldest) = (op, sequence),
         }
-        self.tail = op;
-        self.len += 1;
+        is_first
     }
 
     /// Puts an operation before all others.
@@ -365,20 +366,11 @@ impl Fifo {
         Some(op)
     }
 
-    /// Takes the oldest operation, if there is one, with its slot. It stands alone then.
+    /// The oldest operation, if there is one, to be looked at before it is taken.
     #[inline(always)]
-    pub fn pop_alone(&mut self, slab: &mut Slab) -> Option<(u32, FlashOp)> {
+    pub fn lead_of<'a>(&'a mut self, slab: &'a mut Slab) -> Option<Lead<'a>> {
         let (ops, slot) = (&mut slab.ops[..], self.head);
-        let op = ops.get_mut(slot as usize)?;
-        let next = std::mem::replace(&mut op.next, NONE);
-        let taken = *op;
-        self.head = next;
-        self.oldest = ops.get(next as usize).map_or(no_number(), |op| op.sequence);
-        if next == NONE {
-            self.tail = NONE;
-        }
-        self.len -= 1;
-        Some((slot, taken))
+        ((slot as usize) < ops.len()).then_some(Lead { fifo: self, ops, slot })
     }
 
     /// The oldest operation and the newest, if there are any.
@@ -464,6 +456,49 @@ impl Fifo {
         let (before, op) = self.position(slab, window, fits)?;
         self.take(slab, before, op);
         Some(op)
+    }
+}
+
+/// The oldest operation of a queue.
+pub struct Lead<'a> {
+    fifo: &'a mut Fifo,
+    ops: &'a mut [FlashOp],
+    slot: u32,
+}
+
+/// An operation that has left its queue, and stands alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// Its slot.
+    pub slot: u32,
+    /// What it is.
+    pub op: FlashOp,
+    /// True if it was the last of its queue.
+    pub last: bool,
+}
+
+impl Lead<'_> {
+    /// What it is.
+    #[inline(always)]
+    pub fn op(&self) -> &FlashOp {
+        &self.ops[self.slot as usize]
+    }
+
+    /// Takes it out of its queue.
+    #[inline(always)]
+    pub fn take(self) -> Taken {
+        let Self { fifo, ops, slot } = self;
+        let next = std::mem::replace(&mut ops[slot as usize].next, NONE);
+        let op = ops[slot as usize];
+        fifo.head = next;
+        fifo.len -= 1;
+        // No slot is the one that stands for none.
+        let follower = ops.get(next as usize);
+        match follower {
+            Some(follower) => fifo.oldest = follower.sequence,
+            None => (fifo.oldest, fifo.tail) = (no_number(), NONE),
+        }
+        Taken { slot, op, last: follower.is_none() }
     }
 }
 

@@ -13,6 +13,7 @@
 //! Host and GC may also write to the same blocks (`pairs`). Then each page that the host takes must leave enough for all
 //! promises.
 
+mod opened;
 mod pacing;
 mod pairs;
 mod saved;
@@ -24,6 +25,7 @@ use crate::policy::collect::Destination;
 use crate::policy::free_block::FreeBlockPolicy;
 use crate::task::{Task, Tasks};
 use crate::Plan;
+use opened::Opened;
 use serde::{Deserialize, Serialize};
 use stripes::Stripes;
 use wordline_base::Divisor;
@@ -83,6 +85,9 @@ struct Tally {
 pub struct Space {
     /// By plane, then stream, or place of a pair.
     open: Vec<u32>,
+    /// Of these, which there are.
+    #[serde(skip)]
+    opened: Opened,
     /// By plane, the place of the open block that takes pages, where host and GC write to the same blocks. Empty elsewhere.
     turns: Vec<u8>,
     /// True if each collection begins with new blocks of all planes of its die.
@@ -139,7 +144,7 @@ pub struct BoundPage {
 
 impl Space {
     /// No block is open.
-    pub fn new(planes: u32, plan: &Plan) -> Self {
+    pub fn new((planes, planes_per_die): (u32, u32), plan: &Plan) -> Self {
         let programs_per_block = plan.programs_per_block();
         let (blocks_together, pages_together) = match plan.stripe {
             Some(stripe) => (stripe.blocks(), stripe.data_pages(programs_per_block)),
@@ -147,6 +152,7 @@ impl Space {
         };
         Self {
             open: vec![NONE; planes as usize * STREAMS],
+            opened: Opened::new(planes, planes_per_die),
             turns: if plan.destination == Destination::OwnBlock { Vec::new() } else { vec![0; planes as usize] },
             pairs: plan.destination == Destination::PairedBlocks,
             domains: vec![Tally::default(); plan.domains as usize],
@@ -193,6 +199,12 @@ impl Space {
         }
     }
 
+    /// The same where [`Space::is_plain`].
+    #[inline(always)]
+    pub fn next_page_of_open(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
+        self.open_page(blocks, plane, stream).map_or(0, |(_, page)| page)
+    }
+
     /// As [`Space::next_page`], where there is more to it than the open block of the stream.
     #[cold]
     fn next_page_apart(&self, blocks: &Blocks, plane: u32, stream: Stream) -> u32 {
@@ -222,6 +234,13 @@ impl Space {
     pub fn has_open(&self, plane: u32, stream: Stream) -> bool {
         debug_assert!(self.is_plain(), "something else may decide");
         self.open[plane as usize * STREAMS + stream as usize] != NONE
+    }
+
+    /// The writes to planes of a die for which there is an open block, as bits (see [`Stream::first_bit`]), where [`Space::is_plain`].
+    #[inline(always)]
+    pub fn open_of_die(&self, die: u32) -> u64 {
+        debug_assert!(self.is_plain(), "something else may decide");
+        self.opened.of_die(die)
     }
 
     /// The open block of a plane for a stream, and its next page, if there is one, where [`Space::is_plain`].
@@ -318,6 +337,7 @@ impl Space {
             let slc = !self.plain && self.opens_slc(blocks, plane, stream);
             let how = Opening { task, worn: self.takes_worn(stream, task), slc };
             self.open[slot] = blocks.open(plane, how, free_block).expect("room was asked for");
+            self.opened.set(slot, true);
             if for_collector {
                 self.domains[domain].collector_room += self.programs_per_block;
             }
@@ -368,9 +388,15 @@ impl Space {
 
     /// The same for a page of one unit of the host, which becomes valid there and, if it has an old place, invalid in a block of the plane.
     #[inline(always)]
-    pub fn fill_open_page_of_host(&mut self, blocks: &mut Blocks, plane: u32, block: u32, old: Option<u32>) -> bool {
+    pub fn fill_open_page_of_host(
+        &mut self,
+        blocks: &mut Blocks,
+        plane: u32,
+        (block, page): (u32, u32),
+        old: Option<u32>,
+    ) -> bool {
         let closed = match old {
-            Some(old) => blocks.replace_next(block, plane, old),
+            Some(old) => blocks.replace_next((block, page), plane, old),
             None => blocks.fill_next(block, plane),
         };
         if closed {
@@ -381,12 +407,12 @@ impl Space {
 
     /// The same for a page of one unit of a victim, which moves there from a block of the plane: its promise is kept.
     #[inline(always)]
-    pub fn move_to_open_page(&mut self, blocks: &mut Blocks, plane: u32, from: u32, block: u32) -> bool {
+    pub fn move_to_open_page(&mut self, blocks: &mut Blocks, plane: u32, from: u32, page: (u32, u32)) -> bool {
         debug_assert!(self.is_plain(), "nothing is earned by it");
         let tally = &mut self.domains[blocks.domain_of_plane(plane) as usize];
         tally.collector_room -= 1;
         tally.owed -= 1;
-        let closed = blocks.move_next(from, block, plane);
+        let closed = blocks.move_next(from, page, plane);
         if closed {
             self.close_slot(plane as usize * STREAMS + Stream::Collector as usize);
         }
@@ -475,6 +501,7 @@ impl Space {
     /// These promises (none given) with the open blocks of another drive, whose blocks are given in the domains of this.
     pub fn with_open_blocks_of(&self, other: &Self, blocks: &Blocks) -> Self {
         let mut space = Self { open: other.open.clone(), stripes: other.stripes.clone(), ..self.clone() };
+        space.opened.take_over(&space.open);
         space.domains.iter_mut().for_each(|tally| *tally = Tally::default());
         for (slot, &block) in space.open.iter().enumerate().filter(|(_, &block)| block != NONE) {
             if space.is_for_collector(slot) {

@@ -128,7 +128,7 @@ impl Kernel {
             now: 0,
             map: Map::new(plan.units(), plan.raw_units),
             blocks: Blocks::new(sizes, victim.ranked(), &mut free_block),
-            space: Space::new(geometry.planes(), &plan),
+            space: Space::new((geometry.planes(), geometry.planes_per_die), &plan),
             lots: lots.map(Box::new),
             logs: None,
             jobs: Jobs::new(build.domains),

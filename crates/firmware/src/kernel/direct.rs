@@ -186,7 +186,7 @@ impl Kernel {
     }
 
     /// Counts a command of a class with so many pages.
-    #[inline]
+    #[inline(always)]
     pub(super) fn count_direct(&mut self, class: Class, planes: u64) {
         let pages = planes * if class.is_write() { u64::from(self.pages_per_program) } else { 1 };
         self.counters.commands += 1;
@@ -242,9 +242,9 @@ impl Kernel {
         self.sequence += 1;
         let class = op.class;
         let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
-        let first = fifo.head == NONE;
-        let slot = fifo.push_new(&mut self.slab, FlashOp { sequence: self.sequence, ready: self.now, ..op });
-        if first {
+        let (slot, is_first) =
+            fifo.push_new(&mut self.slab, FlashOp { sequence: self.sequence, ready: self.now, ..op });
+        if is_first {
             let die = self.planes_per_die.quotient(plane);
             self.dies[die as usize].waiting.set(class, self.planes_per_die.remainder(plane));
         }

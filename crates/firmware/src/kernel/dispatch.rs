@@ -347,7 +347,7 @@ impl Kernel {
     /// Its class and the plane where it waits. `PAGES` says that each write fills a page, and each stream has open blocks of its own.
     #[inline(always)]
     pub(super) fn oldest_in_plane<const PAGES: bool>(&mut self, die: u32, mut waiting: u64) -> Option<(Class, u32)> {
-        let first = die * self.flash.geometry().planes_per_die;
+        let first = die * self.planes_per_die.get();
         while waiting != 0 {
             let bit =
                 if waiting.is_power_of_two() { waiting.trailing_zeros() } else { self.oldest_bit(first, waiting) };
@@ -373,8 +373,9 @@ impl Kernel {
     #[inline(always)]
     pub(super) fn oldest_bit(&self, first: u32, mut waiting: u64) -> u32 {
         let (mut oldest, mut found) = (u64::MAX, 0);
-        let queues = self.queues[first as usize * CLASSES..].first_chunk::<NEXT_QUEUES>();
-        let queues = queues.expect("there are some behind those of the last die");
+        let from = first as usize * CLASSES;
+        let queues = &self.queues[from..from + NEXT_QUEUES];
+        let queues: &[Fifo; NEXT_QUEUES] = queues.try_into().expect("it has as many");
         while waiting != 0 {
             let bit = waiting.trailing_zeros();
             let number = queues[Ready::queue_of_bit(bit)].oldest(&self.slab);

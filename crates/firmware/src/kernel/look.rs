@@ -52,10 +52,11 @@ fn rival(policy: &mut DispatchPolicy, stage: &Stage, host: u64, gc: u64) -> Opti
 
 impl Kernel {
     /// As [`Kernel::run_stage`] where commands go through the stage plane by plane: mostly nothing there waits for a die with room, or one operation
-    /// goes to a die that works. True if nothing is left to do then, if there was nothing before.
+    /// goes to a die that works. True if nothing is left to do then, if there was nothing before. `PAGES` says that they go page by page.
     #[inline(always)]
-    pub(super) fn look_for_pages(&mut self) -> bool {
-        if !self.by_stage_in_pages && self.buffer.has_due() {
+    pub(super) fn look_for_pages<const PAGES: bool>(&mut self) -> bool {
+        debug_assert_eq!(PAGES, self.by_stage_in_pages, "they go in another way");
+        if !PAGES && self.buffer.has_due() {
             self.list_due();
         }
         let Some(stage) = self.stage.as_mut().filter(|stage| stage.roaming().is_empty()) else {
@@ -70,7 +71,7 @@ impl Kernel {
             return true;
         }
         let die = dies.trailing_zeros();
-        let one = self.by_stage_in_pages && dies.is_power_of_two();
+        let one = PAGES && dies.is_power_of_two();
         if !one || !self.send_at_once(die, (host != 0, gc != 0)) {
             self.send_among(ways);
         }
@@ -108,9 +109,10 @@ impl Kernel {
             self.has_page(lead, die).then_some(lead)
         };
         let (Some(first), Some(stage)) = (first, &mut self.stage) else { return false };
-        let slot = stage.send_first(first, die, &self.slab);
+        let slot = stage.send_first(first, die, &mut self.slab);
         stage.settle_bound();
-        self.goes_to_die(slot, first, die);
+        let index = stage.at_die(first);
+        self.goes_to_die(slot, first, (die, index));
         true
     }
 
@@ -133,8 +135,7 @@ impl Kernel {
         if !first.waits_for_plane() {
             return false;
         }
-        !first.class().is_write()
-            || self.space.has_open(die * self.planes_per_die.get() + first.plane(), first.stream())
+        !first.class().is_write() || self.space.open_of_die(die) >> first.bit_of_writes() & 1 == 1
     }
 
     /// Sends what the policy chooses of host and GC, while these may go to dies that may have room. What was found for one stays, unless the
@@ -228,9 +229,30 @@ impl Kernel {
         best
     }
 
-    /// The same where all dies have a bit in a word.
+    /// The same where all dies have a bit in a word: mostly the oldest of all may go.
     #[inline(always)]
     fn oldest_at(&mut self, stage: &Stage, task: Task, dies: u64) -> Bound {
+        if !self.by_stage_in_pages {
+            return self.older_at(stage, task, (0, dies), NOWHERE);
+        }
+        let (mut best, mut left) = (NOWHERE, dies);
+        while left != 0 {
+            let die = left.trailing_zeros();
+            left &= left - 1;
+            let first = stage.row_at(task, die).lead;
+            if first.number < best.first.number {
+                if !self.has_page(first, die) {
+                    return self.oldest_with_care(stage, task, dies);
+                }
+                best = Bound { first, die };
+            }
+        }
+        best
+    }
+
+    /// The same where one that is looked at may find no page.
+    #[inline(never)]
+    fn oldest_with_care(&mut self, stage: &Stage, task: Task, dies: u64) -> Bound {
         self.older_at(stage, task, (0, dies), NOWHERE)
     }
 
@@ -280,7 +302,7 @@ impl Kernel {
             return self.goes_elsewhere(stage, stage.queue(first.at() as usize), die);
         }
         let plane = die * self.planes_per_die.get() + first.plane();
-        let opens = self.space.has_room(&self.blocks, plane, first.stream());
+        let opens = self.space.has_room(&self.blocks, plane, stream_of(first.class()));
         self.stalled |= !opens;
         opens
     }
@@ -308,8 +330,8 @@ impl Kernel {
     #[inline(always)]
     fn send_lead(&mut self, stage: &mut Stage, first: First, die: u32) {
         if self.by_stage_in_pages && first.waits_for_plane() {
-            let slot = stage.send_first(first, die, &self.slab);
-            self.goes_to_die(slot, first, die);
+            let slot = stage.send_first(first, die, &mut self.slab);
+            self.goes_to_die(slot, first, (die, stage.at_die(first)));
         } else if self.by_stage_in_planes {
             self.send_units(stage, first.at() as usize, die);
         } else {
@@ -346,16 +368,18 @@ impl Kernel {
         stage.send_together(at, die, sent, next);
     }
 
-    /// An operation that left the stage waits for its plane.
+    /// An operation that left the stage waits for its plane, in the queue of a die with an index.
     #[inline(always)]
-    fn goes_to_die(&mut self, slot: u32, first: First, die: u32) {
+    fn goes_to_die(&mut self, slot: u32, first: First, (die, index): (u32, usize)) {
         let (class, plane) = (first.class(), first.plane());
+        debug_assert_eq!(index, (die * self.planes_per_die.get() + plane) as usize * CLASSES + class.index());
         self.sequence += 1;
         let sequence = self.sequence;
-        let index = (die * self.planes_per_die.get() + plane) as usize * CLASSES + class.index();
-        self.queues[index].push_changed(&mut self.slab, slot, |op| op.sequence = sequence);
+        let is_first = self.queues[index].push_changed(&mut self.slab, slot, |op| op.sequence = sequence);
         let state = &mut self.dies[die as usize];
-        state.waiting.set(class, plane);
+        if is_first {
+            state.waiting.set(class, plane);
+        }
         if !state.busy {
             self.mark(die);
         }

@@ -737,15 +737,14 @@ impl Kernel {
         if progress != Progress::Done {
             return Ok(());
         }
-        let ended = if self.straight_by_stage {
-            self.end_by_stage(lane, queue)?
-        } else {
-            let state = &self.dies[lane as usize];
-            let (class, by_page) = (state.class, self.straight_pages && state.count == 1);
-            (by_page && self.end_page_of_gc(lane, class, queue)?)
-                || self.end_straight(lane, class, queue)?
-                || self.end_move_straight(lane, class, queue)?
-        };
+        if self.straight_by_stage {
+            return self.end_by_stage(lane, queue);
+        }
+        let state = &self.dies[lane as usize];
+        let (class, by_page) = (state.class, self.straight_pages && state.count == 1);
+        let ended = (by_page && self.end_page_of_gc(lane, class, queue)?)
+            || self.end_straight(lane, class, queue)?
+            || self.end_move_straight(lane, class, queue)?;
         if !ended {
             self.complete(lane)?;
             self.pump(queue)?;

@@ -1,7 +1,7 @@
 //! Operations that wait for a die, as bits: one for each class and plane.
 
 use crate::space::Stream;
-use crate::task::{Class, Task, CLASSES};
+use crate::task::{Action, Class, Task, CLASSES};
 use wordline_flash::MAX_PLANES;
 
 const PLANES: usize = MAX_PLANES;
@@ -11,6 +11,10 @@ const WIDTH: usize = u64::BITS as usize / PLANES;
 /// Non-empty queues of a die: bit `class * MAX_PLANES + plane`, counted over all words. The first word has host and GC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ready([u64; CLASSES.div_ceil(WIDTH)]);
+
+// What says which planes have open blocks has the same bits.
+const _: () = assert!(Class::HOST_WRITE.index() * PLANES == Stream::Host.first_bit() as usize);
+const _: () = assert!(Class::new(Task::GC, Action::Program).index() * PLANES == Stream::Collector.first_bit() as usize);
 
 /// Queues from the first of a die on, among which those of its host and GC are whatever their number fits.
 pub(super) const NEXT_QUEUES: usize = 1 << u8::BITS;
@@ -26,7 +30,7 @@ const QUEUES: [u8; u64::BITS as usize] = {
     queues
 };
 
-#[inline]
+#[inline(always)]
 fn bit(class: Class, plane: u32) -> u64 {
     1 << ((class.index() % WIDTH * PLANES) as u32 + plane)
 }
@@ -60,19 +64,19 @@ impl Ready {
     };
 
     /// Of the bits of host and GC, the planes for which operations of a class wait.
-    #[inline]
+    #[inline(always)]
     pub fn planes_of(bits: u64, class: Class) -> u32 {
         (bits >> (class.index() * PLANES)) as u32 & ((1 << PLANES) - 1)
     }
 
     /// Operations of a class wait for a plane of the die.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, class: Class, plane: u32) {
         self.0[class.index() / WIDTH] |= bit(class, plane);
     }
 
     /// No operations of a class wait for a plane any more.
-    #[inline]
+    #[inline(always)]
     pub fn clear(&mut self, class: Class, plane: u32) {
         self.0[class.index() / WIDTH] &= !bit(class, plane);
     }
@@ -115,7 +119,7 @@ impl Ready {
     }
 
     /// The bits of host and GC, if nothing else waits.
-    #[inline]
+    #[inline(always)]
     pub fn of_host_and_gc(self) -> Option<u64> {
         let [first, rest @ ..] = self.0;
         (rest.iter().all(|&bits| bits == 0)).then_some(first)
@@ -137,7 +141,7 @@ impl Ready {
     }
 
     /// The class and plane of a bit of host and GC.
-    #[inline]
+    #[inline(always)]
     pub fn of_bit(bit: u32) -> (Class, u32) {
         (Class::numbered((bit / PLANES as u32) as u8), bit % PLANES as u32)
     }
@@ -149,7 +153,7 @@ impl Ready {
     }
 
     /// The queue of a bit of host and GC, among those of its die.
-    #[inline]
+    #[inline(always)]
     pub fn queue_of_bit(bit: u32) -> usize {
         usize::from(QUEUES[bit as usize % QUEUES.len()])
     }

@@ -11,7 +11,7 @@ mod rows;
 pub(super) use rows::{First, Row, Ways, NO_FIRST};
 
 use super::tags::TagQueue;
-use crate::ops::{Fifo, FlashOp, Slab, NONE};
+use crate::ops::{Fifo, FlashOp, Slab, Taken, NONE};
 use crate::policy::dispatch::TagRules;
 use crate::policy::placement::Constraint;
 use crate::task::{ByTask, Class, Task, Tasks, CLASSES, TASKS};
@@ -72,6 +72,8 @@ pub(super) struct Stage {
     units_per_program: Divisor,
     channels: u32,
     queues: Vec<Queue>,
+    /// Where the queues of the planes begin, which are in the order of those of the dies.
+    first_of_planes: usize,
     /// Queues that are listed: of writes that may go to several dies, or that are not held.
     roaming: Vec<u32>,
     /// True if operations of such a queue may go as soon as a die has room.
@@ -139,6 +141,7 @@ impl Stage {
             units_per_program: Divisor::new(units_per_program),
             channels,
             queues: queues.collect(),
+            first_of_planes: (1 + channels + dies) as usize * CLASSES,
             roaming: Vec::new(),
             roams: false,
             bound_count: 0,
@@ -174,14 +177,21 @@ impl Stage {
 
     /// The queue for a class and a place.
     pub fn at(&self, class: Class, place: Constraint) -> usize {
-        let (channels, dies) = (self.channels as usize, self.loads.len());
+        let channels = self.channels as usize;
         let at = match place {
             Constraint::Any => 0,
             Constraint::Channel(channel) => 1 + channel as usize,
             Constraint::Die(die) => 1 + channels + die as usize,
-            Constraint::Plane(plane) => 1 + channels + dies + plane as usize,
+            Constraint::Plane(plane) => return self.first_of_planes + plane as usize * CLASSES + class.index(),
         };
         at * CLASSES + class.index()
+    }
+
+    /// The queue of a plane at its die to which the operations of a queue of that plane go: its index.
+    #[inline(always)]
+    pub fn at_die(&self, first: First) -> usize {
+        debug_assert!(first.waits_for_plane(), "any plane of its die will do");
+        first.at() as usize - self.first_of_planes
     }
 
     /// A queue.
@@ -215,34 +225,48 @@ impl Stage {
         }
     }
 
-    /// An operation comes to a queue, behind the others that wait there, if any, as what `change` makes of it; so a look may find it.
+    /// An operation comes to a queue of a class, behind the others that wait there, if any, as what `change` makes of it; so a look may find it.
     #[inline(always)]
-    pub fn push(&mut self, slab: &mut Slab, slot: u32, at: usize, change: impl FnOnce(&mut FlashOp)) {
+    pub fn push(&mut self, slab: &mut Slab, slot: u32, (at, class): (usize, Class), change: impl FnOnce(&mut FlashOp)) {
         self.queues[at].fifo.push_changed(slab, slot, change);
-        self.has_joined(at);
+        self.has_joined(at, class);
     }
 
     /// The same of a new one; gives its slot.
     #[inline(always)]
-    pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp, at: usize) -> u32 {
-        let slot = self.queues[at].fifo.push_new(slab, op);
-        self.has_joined(at);
+    pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp, (at, class): (usize, Class)) -> u32 {
+        let (slot, _) = self.queues[at].fifo.push_new(slab, op);
+        self.has_joined(at, class);
         slot
     }
 
-    /// An operation has come to a queue.
+    /// An operation has come to a queue of a class.
     #[inline(always)]
-    fn has_joined(&mut self, at: usize) {
+    fn has_joined(&mut self, at: usize, class: Class) {
         debug_assert!(self.tags.is_none(), "a device queue counts what waits, and has other rooms");
-        let Queue { class, die, is_listed, .. } = self.queues[at];
         debug_assert!(self.units_per_program.get() == 1 || !class.is_write(), "it may lack company");
+        let queue = &mut self.queues[at];
+        debug_assert_eq!(queue.class, class, "it is the queue of another class");
         self.waiting[class.task().index()] += 1;
         self.tasks = self.tasks.with(class.task());
+        let (die, is_listed, first) = (queue.die, queue.is_listed, queue.first());
+        // No die has the number that stands for none.
+        let Some(load) = self.loads.get_mut(die as usize) else {
+            if !is_listed {
+                self.fill(at);
+            }
+            self.dirty = true;
+            return;
+        };
         if !is_listed {
-            self.fill(at);
+            debug_assert_eq!(queue.awaits, die, "without a device queue all classes are held");
+            queue.is_listed = true;
+            load.rows[class.task().index()].add(first);
+            self.bound_count += 1;
+            self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
         }
         // What waits at a die never lacks company.
-        self.dirty |= die == NONE || self.loads[die as usize].held < self.depth;
+        self.dirty |= load.held < self.depth;
     }
 
     /// So many units have come together that moved; they may be `lonely`: wait for others to fill their page.
@@ -263,15 +287,14 @@ impl Stage {
 
     /// The first operation of a queue, which fills a page alone, is sent to its die: gives it. The look that sends it settles the stage.
     #[inline(always)]
-    pub fn send_first(&mut self, first: First, die: u32, slab: &Slab) -> u32 {
+    pub fn send_first(&mut self, first: First, die: u32, slab: &mut Slab) -> u32 {
         debug_assert!(
             self.tags.is_none() && self.units_per_program.get() == 1,
             "it counts as one that waits at its die"
         );
         let (at, class) = (first.at() as usize, first.class());
         let (task, word, bit) = (class.task(), die as usize / 64, 1 << (die % 64));
-        self.count_leaving(task, 1);
-        let (queue, load) = (&mut self.queues[at], &mut self.loads[die as usize]);
+        let load = &mut self.loads[die as usize];
         load.waiting[class.index()] += 1;
         load.all += 1;
         load.held = load.all;
@@ -279,17 +302,23 @@ impl Stage {
             load.open = false;
             self.dies[word].open &= !bit;
         }
+        let row = &mut load.rows[task.index()];
         self.outstanding[task.index()] += 1;
-        let slot = queue.fifo.pop(slab).expect("it waits there");
-        let (row, next) = (&mut load.rows[task.index()], queue.fifo.oldest(slab));
-        if next == u64::MAX {
+        let waiting = &mut self.waiting[task.index()];
+        *waiting = waiting.checked_sub(1).expect("an operation leaves a stage that it is in");
+        if *waiting == 0 {
+            self.tasks = self.tasks.without(task);
+        }
+        let queue = &mut self.queues[at];
+        let Taken { slot, last, .. } = queue.fifo.lead_of(slab).expect("it waits there").take();
+        if last {
             queue.is_listed = false;
             self.bound_count -= 1;
             if row.remove(at) {
                 self.dies[word].awaited[task.index()] &= !bit;
             }
         } else {
-            row.renumber(at, next);
+            row.renumber(at, queue.fifo.number());
         }
         slot
     }

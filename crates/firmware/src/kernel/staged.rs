@@ -11,7 +11,7 @@
 
 use super::stage::Stage;
 use super::{Fault, HostDone, Kernel};
-use crate::ops::{FlashOp, Role, NONE};
+use crate::ops::{FlashOp, Role, Taken, NONE};
 use crate::policy::dispatch::{Sight, Staged};
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, Task, CLASSES};
@@ -145,8 +145,9 @@ impl Kernel {
         if state.busy {
             stage.count_waiting(die, class, 1);
             stage.settle();
-            state.waiting.set(class, at);
-            self.queues[plane as usize * CLASSES + class.index()].push_here(&mut self.slab, slot);
+            if self.queues[plane as usize * CLASSES + class.index()].push_here(&mut self.slab, slot) {
+                state.waiting.set(class, at);
+            }
             return Ok(Gone::ToDie);
         }
         stage.settle_before_start();
@@ -249,23 +250,31 @@ impl Kernel {
         self.dies[die as usize].begin(class, self.now);
     }
 
-    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads, a program of the host, or one
-    /// of those of [`Kernel::end_pages_by_stage`] or [`Kernel::end_units_by_stage`]; false if it has to take the general path, and nothing has
-    /// happened yet.
+    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would: mostly it goes straight.
     ///
     /// # Errors
     /// When a rule is broken.
     #[inline(never)]
-    pub(super) fn end_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+    pub(super) fn end_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         if self.by_stage_in_pages && self.end_pages_by_stage(die) {
-            self.go_on_at(die, queue)?;
-            return Ok(true);
+            return self.go_on_at(die, queue);
         }
-        self.end_others_by_stage(die, queue)
+        self.end_slowly_by_stage(die, queue)
     }
 
     /// The same of commands that do not go page by page.
     #[inline(never)]
+    fn end_slowly_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        if !self.end_others_by_stage(die, queue)? {
+            self.complete(die)?;
+            self.pump(queue)?;
+        }
+        Ok(())
+    }
+
+    /// The same if it was one of plain reads, a program of the host, or one of those of [`Kernel::end_units_by_stage`]; false if it has to take
+    /// the general path, and nothing has happened yet.
+    #[inline(always)]
     fn end_others_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         let state = &mut self.dies[die as usize];
         if state.class == Class::HOST_WRITE && !state.mixed {
@@ -376,9 +385,11 @@ impl Kernel {
         queue: &mut EventQueue,
     ) -> Result<bool, Fault> {
         let at = plane - die * self.planes_per_die.get();
-        let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
-        let Some((slot, op)) = fifo.pop_alone(&mut self.slab) else { return Ok(false) };
-        if fifo.head == NONE {
+        let Some(lead) = self.queues[plane as usize * CLASSES + class.index()].lead_of(&mut self.slab) else {
+            return Ok(false);
+        };
+        let Taken { slot, op, last } = lead.take();
+        if last {
             self.dies[die as usize].waiting.clear(class, at);
         }
         let FlashOp { source, owner, bytes, .. } = op;
@@ -386,16 +397,22 @@ impl Kernel {
         let page = self.units_per_page.quotient(source - block * self.plan.units_per_block);
         let joined = others != 0 && self.window > 0 && self.join_straight(die, slot, (owner, page), class, others)?;
         if joined {
-            if let Some(stage) = &mut self.stage {
-                stage.starting += self.command.planes() as u32;
-            }
-            return self.start_reads(die, class, queue);
+            return self.start_joined(die, class, queue);
         }
         if let Some(stage) = &mut self.stage {
             stage.start_page(die, class);
         }
         let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
         self.start_counted_read(die, slot, (page, bytes), class, queue)
+    }
+
+    /// Sends reads of several planes to their die. All of them take their own places there.
+    #[inline(never)]
+    pub(super) fn start_joined(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
+        if let Some(stage) = &mut self.stage {
+            stage.starting += self.command.planes() as u32;
+        }
+        self.start_reads(die, class, queue)
     }
 
     /// True if nobody waits in the stage for what has ended; false if the dispatch policy has to look.

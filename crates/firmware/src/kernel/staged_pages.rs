@@ -9,14 +9,17 @@
 //! different where several units fill a page.
 
 use super::ready::Ready;
+use super::straight_moves::Left;
+use super::straight_pages::Seat;
 use super::{Fault, HostDone, Kernel};
-use crate::ops::{FlashOp, Role, NONE};
+use crate::ops::{FlashOp, Role, Taken, NONE};
 use crate::policy::collect::Copyback;
 use crate::policy::dispatch::Sight;
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, Task, CLASSES};
 use std::ops::Range;
 use wordline_base::{EventQueue, Time};
+use wordline_flash::PageAddress;
 
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
@@ -56,38 +59,45 @@ impl Kernel {
     pub(super) fn end_pages_by_stage(&mut self, die: u32) -> bool {
         let state = &self.dies[die as usize];
         let (class, slot, count) = (state.class, state.pages[0], state.count);
-        if class == Class::HOST_WRITE && !state.mixed {
-            self.end_program_by_stage(die);
-            return true;
-        }
-        debug_assert!(count != 1 || !state.mixed, "no command has operations of several tasks");
-        let ends = match class {
-            Class::HOST_READ => {
-                let op = self.slab.get(slot);
-                op.role == Role::Plain && op.next == NONE
+        debug_assert!(!state.mixed, "no command has operations of several tasks");
+        match class {
+            GC_READ if count == 1 => {
+                self.leave_page(die, GC_READ);
+                self.page_was_read(slot);
             }
-            GC_READ | GC_WRITE => true,
-            _ => false,
-        };
-        if !ends || count != 1 {
-            return false;
+            GC_WRITE if count == 1 => {
+                self.leave_page(die, GC_WRITE);
+                self.page_was_moved(slot);
+            }
+            Class::HOST_READ if count == 1 => {
+                let op = self.slab.get(slot);
+                if op.role != Role::Plain || op.next != NONE {
+                    return false;
+                }
+                let left = self.leave_page(die, Class::HOST_READ);
+                let FlashOp { owner, units, bytes, ready, delayed, .. } = self.slab.take(slot);
+                let gc_affected = delayed || ready < left.collector_end();
+                self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
+            }
+            Class::HOST_WRITE => {
+                if let Some(stage) = &mut self.stage {
+                    stage.end_pages(die, Class::HOST_WRITE, count.into());
+                }
+                self.end_pages_of_host(die);
+            }
+            _ => return false,
         }
-        let collector_end = state.collector_end;
-        self.leave_die(die, class);
+        true
+    }
+
+    /// A command of one page of a class has ended at a die.
+    #[inline(always)]
+    fn leave_page(&mut self, die: u32, class: Class) -> Left {
+        let left = self.leave_lone(die, class);
         if let Some(stage) = &mut self.stage {
             stage.end_page(die, class);
         }
-        match class {
-            Class::HOST_READ => {
-                let FlashOp { owner, units, bytes, ready, delayed, .. } = *self.slab.get(slot);
-                self.slab.remove(slot);
-                let gc_affected = delayed || ready < collector_end;
-                self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
-            }
-            GC_READ => self.page_was_read(slot),
-            _ => self.page_was_moved(slot),
-        }
-        true
+        left
     }
 
     /// The page of a victim was read: its unit waits in the stage to be written if it is still valid.
@@ -98,8 +108,8 @@ impl Kernel {
             return self.page_is_out(slot);
         }
         let job = self.jobs.read_ended(owner);
-        let (plane, rests) = (job.domain, job.cursor < job.end && job.on_the_way >= job.window);
-        let write = self.write_behind_read(source);
+        let (plane, rests) = (job.domain, job.rests());
+        let write = self.write_behind_read(slot, source);
         self.stage_changed(slot, GC_WRITE, Constraint::Plane(plane), write);
         if !rests {
             self.arrived(owner, 0);
@@ -122,7 +132,7 @@ impl Kernel {
             self.arrived(owner, 1);
             return;
         };
-        self.stage_changed(slot, GC_READ, Constraint::Plane(plane), |op| *op = read);
+        self.stage_changed(slot, GC_READ, Constraint::Plane(plane), |op| read.replaces(op));
         if !rests {
             self.arrived(owner, 0);
         }
@@ -155,7 +165,7 @@ impl Kernel {
     fn stage_changed(&mut self, slot: u32, class: Class, place: Constraint, change: impl FnOnce(&mut FlashOp)) {
         let Some(stage) = &mut self.stage else { return };
         let at = stage.at(class, place);
-        stage.push(&mut self.slab, slot, at, change);
+        stage.push(&mut self.slab, slot, (at, class), change);
     }
 
     /// The same of a new one.
@@ -163,21 +173,44 @@ impl Kernel {
     pub(super) fn stage_new(&mut self, op: FlashOp, place: Constraint) {
         let Some(stage) = &mut self.stage else { return };
         let at = stage.at(op.class, place);
-        stage.push_new(&mut self.slab, op, at);
+        let class = op.class;
+        stage.push_new(&mut self.slab, op, (at, class));
     }
 
-    /// A command of a die has ended: the oldest operation that was sent to it starts, and others are sent from the stage.
+    /// A command of a die has ended where commands go page by page: the oldest operation that was sent to it starts, and others are sent from the
+    /// stage.
     #[inline(always)]
     pub(super) fn go_on_at(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
-        self.start_next_at(die, queue)?;
-        if self.is_calm() {
-            if self.stage_is_quiet() || self.look_for_pages() {
+        self.start_next_page_at(die, queue)?;
+        if self.is_calm_in_pages() {
+            if self.stage_is_quiet() || self.look_for_pages::<true>() {
                 debug_assert!(self.is_settled(), "something else is left to do");
                 return Ok(());
             }
             return self.take_what_was_sent(queue);
         }
         self.pump_pages(queue)
+    }
+
+    /// As [`Kernel::is_calm`]: of what that looks at, the rest is for other drives.
+    #[inline(always)]
+    fn is_calm_in_pages(&self) -> bool {
+        let stuck = self.stalled && self.busy == 0;
+        let calm = self.dirty.is_empty() && !(stuck | self.shared_dirty) && self.fault.is_none();
+        debug_assert_eq!(calm, self.is_calm(), "something else has to be looked at");
+        calm
+    }
+
+    /// The oldest operation that was sent to an idle die starts, where commands go page by page.
+    #[inline(always)]
+    fn start_next_page_at(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        if !self.dirty.is_empty() {
+            if !self.has_nothing_sent(die) {
+                self.mark(die);
+            }
+            return Ok(());
+        }
+        self.dispatch_sent_page(die, queue)
     }
 
     /// The same after the end of commands that end more seldom.
@@ -248,7 +281,11 @@ impl Kernel {
     /// As [`Kernel::look_for_pages`], which is a part of the end of a command where that is the most frequent event.
     #[inline(never)]
     fn look_from_elsewhere(&mut self) -> bool {
-        self.look_for_pages()
+        if self.by_stage_in_pages {
+            self.look_for_pages::<true>()
+        } else {
+            self.look_for_pages::<false>()
+        }
     }
 
     /// Dies to which a look has sent something take it.
@@ -296,32 +333,24 @@ impl Kernel {
     #[inline(always)]
     fn dispatch_sent_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         debug_assert!(self.takes_oldest, "drives with another order do not go this way");
-        let waiting = self.dies[die as usize].waiting.of_host_and_gc();
-        let at_hand = |&waiting: &u64| waiting != 0 && self.shared_count == 0 && self.all_have_pages(die, waiting);
-        let begins = match waiting.filter(at_hand) {
-            Some(waiting) => self.begin_sent_page(die, waiting, queue)?,
-            None => false,
-        };
-        if !begins {
-            self.dispatch(die, queue)?;
+        let waiting = self.dies[die as usize].waiting.of_host_and_gc().filter(|_| self.shared_count == 0);
+        if waiting == Some(0) {
+            // A die has nothing but what it waits for or runs.
+            return Ok(());
         }
-        Ok(())
+        if let Some(waiting) = waiting.filter(|&waiting| self.all_have_pages(die, waiting)) {
+            if self.begin_sent_page(die, waiting, queue)? {
+                return Ok(());
+            }
+        }
+        self.dispatch_otherwise(die, queue)
     }
 
     /// As [`Kernel::all_go`] where each write fills a page.
     #[inline(always)]
     fn all_have_pages(&self, die: u32, waiting: u64) -> bool {
         debug_assert!(waiting & Ready::MAP_WRITES == 0, "no mapping table is written");
-        let first = die * self.planes_per_die.get();
-        let mut writes = waiting & Ready::WRITES;
-        while writes != 0 {
-            let (plane, stream) = Ready::write_of_bit(writes.trailing_zeros());
-            if !self.space.has_open(first + plane, stream) {
-                return false;
-            }
-            writes &= writes - 1;
-        }
-        true
+        waiting & Ready::WRITES & !self.space.open_of_die(die) == 0
     }
 
     /// The oldest of the operations of host and GC that wait for planes of a die, as bits: its class, its plane, and the other planes of the die
@@ -354,23 +383,61 @@ impl Kernel {
     /// The same where each write fills a page.
     #[inline(always)]
     fn begin_sent_page(&mut self, die: u32, waiting: u64, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let (class, plane, others) = self.oldest_of_sent(die, waiting);
-        let begins = match class {
-            Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
-                self.start_oldest_read_here(die, plane, class, others, queue)?;
-                return Ok(true);
+        let first = die * self.planes_per_die.get();
+        let bit = self.oldest_bit(first, waiting);
+        let (class, at) = Ready::of_bit(bit);
+        let others = Ready::planes_of(waiting & !(1 << bit), class);
+        let seat = Seat { die, at, plane: first + at, others };
+        match class {
+            GC_READ => self.read_sent(seat, GC_READ, queue),
+            Class::HOST_READ => self.read_sent(seat, Class::HOST_READ, queue),
+            GC_WRITE => {
+                let begins = self.program_moved_page(seat, queue)?;
+                self.starts_page(die, GC_WRITE, begins)
             }
-            GC_WRITE if self.goes_alone(die, plane, class, others) => self.program_moved_page(die, plane, queue)?,
-            Class::HOST_WRITE if self.goes_alone(die, plane, class, others) && !self.feeds(plane) => {
-                self.program_page_of_host(die, plane, queue)?
+            Class::HOST_WRITE => {
+                let begins = self.program_page_of_host::<true>(seat, queue)?;
+                self.starts_page(die, Class::HOST_WRITE, begins)
             }
-            _ => false,
-        };
-        if begins {
-            // It takes its own place at the die.
-            if let Some(stage) = &mut self.stage {
-                stage.start_page(die, class);
-            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The oldest read of a class that waits for a plane starts, with partners of other planes; false if there is none, or its data have moved, and
+    /// nothing has happened yet. All of them take their own places at the die.
+    #[inline(always)]
+    fn read_sent(&mut self, seat: Seat, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let Seat { die, at, plane, others } = seat;
+        let Self { queues, slab, map, .. } = self;
+        let Some(lead) = queues[plane as usize * CLASSES + class.index()].lead_of(slab) else { return Ok(false) };
+        let FlashOp { unit, source, units, owner, bytes, .. } = *lead.op();
+        if class == Class::HOST_READ && (units > 1 || !map.lies_at(unit, source)) {
+            return Ok(false);
+        }
+        let Taken { slot, last, .. } = lead.take();
+        if last {
+            self.dies[die as usize].waiting.clear(class, at);
+        }
+        let block = self.units_per_block.quotient(source);
+        let page = source - block * self.plan.units_per_block;
+        if others != 0 && self.window > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
+            self.start_joined(die, class, queue)?;
+            return Ok(true);
+        }
+        if let Some(stage) = &mut self.stage {
+            stage.start_page(die, class);
+        }
+        self.busy += 1;
+        let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
+        self.start_page_read::<false>(die, slot, (page, bytes), class, queue)?;
+        Ok(true)
+    }
+
+    /// A program of a class takes its own place at its die if it begins; tells whether it does.
+    #[inline(always)]
+    fn starts_page(&mut self, die: u32, class: Class, begins: bool) -> Result<bool, Fault> {
+        if let Some(stage) = self.stage.as_mut().filter(|_| begins) {
+            stage.start_page(die, class);
         }
         Ok(begins)
     }
@@ -389,12 +456,15 @@ impl Kernel {
     /// True if the oldest write of the host in a plane gives a collection something to gain that found nothing before: what this lets come to
     /// the stage finds the place free there that the write has left.
     #[inline(always)]
-    fn feeds(&self, plane: u32) -> bool {
+    pub(super) fn feeds(&self, plane: u32) -> bool {
         if self.starved[self.blocks.domain_of_plane(plane) as usize] {
             return true;
         }
         let unit = self.slab.get(self.queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].head).unit;
-        let old = self.map.place(unit);
-        old.is_some_and(|old| self.starved[self.blocks.domain_of_plane(self.plane_of(old)) as usize])
+        let Some(old) = self.map.place(unit) else { return false };
+        let block = self.units_per_block.quotient(old);
+        // Mostly a unit stays in its plane.
+        let stays = block.wrapping_sub(plane * self.blocks_per_plane.get()) < self.blocks_per_plane.get();
+        !stays && self.starved[self.blocks.domain_of_plane(self.blocks.plane_of(block)) as usize]
     }
 }

@@ -10,7 +10,7 @@
 //! the moves of GC.
 
 use super::{Fault, HostDone, Kernel};
-use crate::ops::{Fifo, FlashOp, Role, NONE};
+use crate::ops::{Fifo, FlashOp, Role, Taken, NONE};
 use crate::task::{Action, Class, Task, CLASSES};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
@@ -238,8 +238,10 @@ impl Kernel {
         let (ready, sequence) = (self.now, self.sequence);
         let read = FlashOp { ready, sequence, source, ..op };
         if busy {
-            self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].push_new(&mut self.slab, read);
-            self.dies[die as usize].waiting.set(Class::HOST_READ, plane - die * self.planes_per_die.get());
+            let fifo = &mut self.queues[plane as usize * CLASSES + Class::HOST_READ.index()];
+            if fifo.push_new(&mut self.slab, read).1 {
+                self.dies[die as usize].waiting.set(Class::HOST_READ, plane - die * self.planes_per_die.get());
+            }
             return Ok(());
         }
         let slot = self.slab.insert(read);
@@ -332,27 +334,38 @@ impl Kernel {
         queue: &mut EventQueue,
     ) -> Result<(), Fault> {
         let at = plane - die * self.planes_per_die.get();
-        let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
-        let (slot, op) = fifo.pop_alone(&mut self.slab).expect("it waits there");
-        if fifo.head == NONE {
+        let lead = self.queues[plane as usize * CLASSES + class.index()].lead_of(&mut self.slab);
+        let Taken { slot, op, last } = lead.expect("it waits there").take();
+        if last {
             self.dies[die as usize].waiting.clear(class, at);
         }
         let FlashOp { source, owner, bytes, .. } = op;
         let block = self.units_per_block.quotient(source);
         let page = self.units_per_page.quotient(source - block * self.plan.units_per_block);
         if others != 0 && self.window > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
-            self.count_direct(class, self.command.planes() as u64);
-            self.dies[die as usize].begin(class, self.now);
-            if NOTED {
-                self.foresee(class, None);
-            }
-            self.flash.begin(self.now, die, &self.command, queue)?;
-            if NOTED {
-                self.witness_at(die, class);
-            }
-            return Ok(());
+            return self.begin_joined::<NOTED>(die, class, queue);
         }
         self.start_page_read::<NOTED>(die, slot, (self.page_address(plane, block, page), bytes), class, queue)
+    }
+
+    /// Sends reads of several planes to their die, which counts as one that works.
+    #[inline(never)]
+    pub(super) fn begin_joined<const NOTED: bool>(
+        &mut self,
+        die: u32,
+        class: Class,
+        queue: &mut EventQueue,
+    ) -> Result<(), Fault> {
+        self.count_direct(class, self.command.planes() as u64);
+        self.dies[die as usize].begin(class, self.now);
+        if NOTED {
+            self.foresee(class, None);
+        }
+        self.flash.begin(self.now, die, &self.command, queue)?;
+        if NOTED {
+            self.witness_at(die, class);
+        }
+        Ok(())
     }
 
     /// Puts a command together of a read and those that wait for other planes and join it; false, and no command, if none does.
@@ -397,7 +410,10 @@ impl Kernel {
             return false;
         }
         let Some((oldest, newest)) = fifo.ends(&self.slab) else { return true };
-        self.page_of(oldest.source) > page || self.page_of(newest.source) < page
+        // The place where that page begins in their block.
+        let start = self.units_per_block.quotient(oldest.source) * self.plan.units_per_block;
+        let place = start + page * self.plan.units_per_page;
+        oldest.source >= place + self.plan.units_per_page || newest.source < place
     }
 
     /// Takes a read out of the queue of a plane into the command that is put together.
@@ -412,7 +428,7 @@ impl Kernel {
 
     /// Sends a plain read of one page to its die, as [`Kernel::add_read`] and [`Kernel::start`] would. The die counts as one that works.
     #[inline(always)]
-    fn start_page_read<const NOTED: bool>(
+    pub(super) fn start_page_read<const NOTED: bool>(
         &mut self,
         die: u32,
         slot: u32,

@@ -105,9 +105,23 @@ impl Kernel {
     /// A die is idle again after a command of a class: counts its time; gives the operations of the command.
     #[inline(always)]
     pub(super) fn leave_die(&mut self, die: u32, class: Class) -> Left {
+        let count = self.dies[die as usize].count;
+        self.leave_die_with(die, class, count.into())
+    }
+
+    /// The same of a command of one page.
+    #[inline(always)]
+    pub(super) fn leave_lone(&mut self, die: u32, class: Class) -> Left {
+        debug_assert_eq!(self.dies[die as usize].count, 1, "it has more pages");
+        self.leave_die_with(die, class, 1)
+    }
+
+    /// The same of a command of so many pages.
+    #[inline(always)]
+    fn leave_die_with(&mut self, die: u32, class: Class, count: usize) -> Left {
         let now = self.now;
         let state = &mut self.dies[die as usize];
-        let left = Left { pages: state.pages, count: usize::from(state.count), collector_end: state.collector_end };
+        let left = Left { pages: state.pages, count, collector_end: state.collector_end };
         (state.busy, state.count) = (false, 0);
         state.occupied[class.index()] += now - state.since;
         if class.task() == Task::GC {
@@ -401,10 +415,12 @@ impl Kernel {
                 ready: *now,
                 ..FlashOp::default()
             };
-            queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].push_new(slab, write);
+            let (_, is_first) = queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].push_new(slab, write);
             let to = planes_per_die.quotient(plane);
             let die = &mut dies[to as usize];
-            die.waiting.set(Class::HOST_WRITE, plane - to * planes_per_die.get());
+            if is_first {
+                die.waiting.set(Class::HOST_WRITE, plane - to * planes_per_die.get());
+            }
             if !die.busy && !die.queued {
                 die.queued = true;
                 dirty.push_back(to);

@@ -11,14 +11,46 @@
 use super::ready::Ready;
 use super::{stream_of, Fault, HostDone, Kernel};
 use crate::map::Place;
-use crate::ops::{FlashOp, Role, NONE};
-use crate::space::{BoundPage, Stream};
+use crate::ops::{FlashOp, Role, Taken, NONE};
+use crate::space::BoundPage;
 use crate::task::{Action, Class, Task, CLASSES};
-use wordline_base::EventQueue;
+use wordline_base::{EventQueue, Time};
 use wordline_flash::PageAddress;
 
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
+
+/// Where the oldest operation waits that a die could begin: for a plane of the drive, which is the one at a place in the die. Others of its
+/// class wait for other planes of the die, as bits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seat {
+    pub(super) die: u32,
+    pub(super) at: u32,
+    pub(super) plane: u32,
+    pub(super) others: u32,
+}
+
+/// What a write of GC becomes: the next read of its job.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NextRead {
+    place: Place,
+    bytes: u32,
+    ready: Time,
+    sequence: u64,
+}
+
+impl NextRead {
+    /// It takes the place of a write of its job.
+    #[inline(always)]
+    pub(super) fn replaces(self, op: &mut FlashOp) {
+        let Self { place, bytes, ready, sequence } = self;
+        (op.class, op.source, op.bytes, op.ready, op.sequence) = (GC_READ, place, bytes, ready, sequence);
+        (op.unit, op.stamp) = (0, 0);
+        let (owner, next) = (op.owner, op.next);
+        let new = FlashOp { class: GC_READ, source: place, owner, bytes, ready, sequence, next, ..FlashOp::default() };
+        debug_assert_eq!(*op, new, "the rest is as in any read of GC");
+    }
+}
 
 impl Kernel {
     /// True if programs and moves of this drive may go straight page by page.
@@ -39,39 +71,53 @@ impl Kernel {
     /// When a rule is broken.
     #[inline(always)]
     pub(super) fn end_page_of_gc(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
-        if class == GC_READ {
-            self.end_page_read(die);
-        } else if class == GC_WRITE {
-            self.end_moved_page(die);
-        } else {
+        if class != GC_READ && class != GC_WRITE {
             return Ok(false);
         }
-        if self.dirty.is_empty() {
-            self.dispatch_page(die, queue)?;
-        } else {
-            self.mark(die);
-        }
-        self.run_straight(queue)?;
+        self.end_and_go_on(die, class, queue)?;
         Ok(true)
     }
 
-    /// The command of a die that read a page of a victim has ended: its unit waits to be written if it is still valid.
+    /// The command of a die that read or programmed one page for GC has ended, and the oldest operation that waits there begins: one function,
+    /// since most commands of GC go this way.
     #[inline(never)]
+    fn end_and_go_on(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
+        if class == GC_READ {
+            self.end_page_read(die);
+        } else {
+            self.end_moved_page(die);
+        }
+        if self.dirty.is_empty() {
+            self.dispatch_page_here(die, queue)?;
+        } else {
+            self.mark(die);
+        }
+        self.run_straight(queue)
+    }
+
+    /// The command of a die that read a page of a victim has ended: its unit waits to be written if it is still valid.
+    #[inline(always)]
     fn end_page_read(&mut self, die: u32) {
-        let slot = self.leave_die(die, GC_READ).pages[0];
+        let slot = self.leave_lone(die, GC_READ).pages[0];
         let FlashOp { source, owner, .. } = *self.slab.get(slot);
         if !self.map.is_valid(source) {
             self.drop_page_read(slot);
             return;
         }
         let job = self.jobs.read_ended(owner);
-        let (plane, rests) = (job.domain, job.cursor < job.end && job.on_the_way >= job.window);
-        let write = self.write_behind_read(source);
+        let (plane, rests) = (job.domain, job.rests());
+        let write = self.write_behind_read(slot, source);
         self.wait_in_plane(die, plane, GC_WRITE, slot, write);
         if !rests {
-            self.mark(die);
-            self.move_on_straight(owner, 0);
+            self.read_on(die, owner);
         }
+    }
+
+    /// A job may read its next page.
+    #[inline(never)]
+    fn read_on(&mut self, die: u32, job: u32) {
+        self.mark(die);
+        self.move_on_straight(job, 0);
     }
 
     /// The program of a die with units of the host has ended, as [`Kernel::end_program`]: each page has one.
@@ -101,19 +147,26 @@ impl Kernel {
     /// The read of a place becomes the write of its unit, in the same slot.
     #[inline(always)]
     pub(super) fn becomes_write(&mut self, slot: u32, source: Place) {
-        let change = self.write_behind_read(source);
+        let change = self.write_behind_read(slot, source);
         change(self.slab.get_mut(slot));
     }
 
     /// How the read of a place becomes the write of its unit.
     #[inline(always)]
-    pub(super) fn write_behind_read(&mut self, source: Place) -> impl FnOnce(&mut FlashOp) {
+    pub(super) fn write_behind_read(&mut self, slot: u32, source: Place) -> impl FnOnce(&mut FlashOp) {
         self.sequence += 1;
+        if self.shadow.is_some() {
+            self.stamp_read(slot, source);
+        }
         let (unit, ready, sequence) = (self.map.unit_at(source), self.now, self.sequence);
-        let stamp = self.shadow.as_ref().map(|shadow| shadow.at(source));
-        move |op| {
-            (op.class, op.unit, op.bytes, op.ready, op.sequence) = (GC_WRITE, unit, 0, ready, sequence);
-            op.stamp = stamp.unwrap_or(op.stamp);
+        move |op| (op.class, op.unit, op.bytes, op.ready, op.sequence) = (GC_WRITE, unit, 0, ready, sequence)
+    }
+
+    /// The version of what was read.
+    #[cold]
+    fn stamp_read(&mut self, slot: u32, source: Place) {
+        if let Some(shadow) = &self.shadow {
+            self.slab.get_mut(slot).stamp = shadow.at(source);
         }
     }
 
@@ -128,51 +181,50 @@ impl Kernel {
     }
 
     /// The program of a die with a unit of a victim has ended: mostly its job reads the next one.
-    #[inline(never)]
+    #[inline(always)]
     fn end_moved_page(&mut self, die: u32) {
-        let slot = self.leave_die(die, GC_WRITE).pages[0];
+        let slot = self.leave_lone(die, GC_WRITE).pages[0];
         let owner = self.slab.get(slot).owner;
         let Some((plane, rests, read)) = self.read_behind_write(owner) else {
-            self.slab.remove(slot);
-            self.move_on_straight(owner, 1);
+            self.end_of_reads(slot, owner);
             return;
         };
-        self.wait_in_plane(die, plane, GC_READ, slot, |op| *op = read);
+        self.wait_in_plane(die, plane, GC_READ, slot, |op| read.replaces(op));
         if !rests {
-            self.mark(die);
-            self.move_on_straight(owner, 0);
+            self.read_on(die, owner);
         }
+    }
+
+    /// The same where its job does not read at once.
+    #[inline(never)]
+    fn end_of_reads(&mut self, slot: u32, job: u32) {
+        self.slab.remove(slot);
+        self.move_on_straight(job, 1);
     }
 
     /// A unit of a job was written. Gives the next read of the job, the plane where it has to wait, and whether the job rests then; none if the
     /// job does not read at once.
     #[inline(always)]
-    pub(super) fn read_behind_write(&mut self, owner: u32) -> Option<(u32, bool, FlashOp)> {
+    pub(super) fn read_behind_write(&mut self, owner: u32) -> Option<(u32, bool, NextRead)> {
         let Self { counters, jobs, map, .. } = self;
         counters.moved[Task::GC.index()] += 1;
         let (place, job) = jobs.read_next(owner, map)?;
-        let (plane, rests) = (job.domain, place + 1 < job.end && job.on_the_way >= job.window);
+        let (plane, rests) = (job.domain, job.rests());
         debug_assert_eq!(plane, self.blocks.plane_of(job.block), "each plane is a domain");
         map.expect(map.unit_at(place));
         map.expect_after(place);
         self.sequence += 1;
-        let read = FlashOp {
-            class: GC_READ,
-            source: place,
-            owner,
-            bytes: self.plan.unit_bytes,
-            ready: self.now,
-            sequence: self.sequence,
-            ..FlashOp::default()
-        };
+        let read = NextRead { place, bytes: self.plan.unit_bytes, ready: self.now, sequence: self.sequence };
         Some((plane, rests, read))
     }
 
     /// Changes an operation and puts it into the queue of its class in a plane of a die.
     #[inline(always)]
     fn wait_in_plane(&mut self, die: u32, plane: u32, class: Class, slot: u32, change: impl FnOnce(&mut FlashOp)) {
-        self.queues[plane as usize * CLASSES + class.index()].push_changed(&mut self.slab, slot, change);
-        self.dies[die as usize].waiting.set(class, plane - die * self.planes_per_die.get());
+        let fifo = &mut self.queues[plane as usize * CLASSES + class.index()];
+        if fifo.push_changed(&mut self.slab, slot, change) {
+            self.dies[die as usize].waiting.set(class, plane - die * self.planes_per_die.get());
+        }
     }
 
     /// As [`Kernel::dispatch_any`] for a die that may be busy.
@@ -187,118 +239,193 @@ impl Kernel {
     /// As [`Kernel::dispatch_any`].
     #[inline(never)]
     pub(super) fn dispatch_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.dispatch_page_here(die, queue)
+    }
+
+    /// The same where it is a part of what most commands do. Mostly the oldest operation can begin, and alone.
+    #[inline(always)]
+    fn dispatch_page_here(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let state = &self.dies[die as usize];
         debug_assert!(!state.busy, "it looks for work");
         let Some(waiting) = state.waiting.of_host_and_gc().filter(|_| self.shared_count == 0) else {
-            self.dispatch(die, queue)?;
-            return Ok(());
+            return self.dispatch_otherwise(die, queue);
         };
-        let Some((class, plane)) = self.oldest_in_plane::<true>(die, waiting) else { return Ok(()) };
-        let others = Ready::planes_of(waiting, class) & !(1 << (plane - die * self.planes_per_die.get()));
+        if waiting == 0 {
+            return Ok(());
+        }
+        let first = die * self.planes_per_die.get();
+        let bit = self.oldest_bit(first, waiting);
+        let (class, at) = Ready::of_bit(bit);
+        let others = Ready::planes_of(waiting & !(1 << bit), class);
+        let seat = Seat { die, at, plane: first + at, others };
         let begins = match class {
-            Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
-                self.busy += 1;
-                return self.start_next_read::<false>(die, plane, class, others, queue);
-            }
-            GC_WRITE if self.goes_alone(die, plane, class, others) => self.program_moved_page(die, plane, queue)?,
-            Class::HOST_WRITE if self.goes_alone(die, plane, class, others) => {
-                self.program_page_of_host(die, plane, queue)?
-            }
+            GC_READ => self.read_page_of_gc(seat, queue)?,
+            GC_WRITE => self.program_moved_page(seat, queue)?,
+            Class::HOST_WRITE => self.program_page_of_host::<false>(seat, queue)?,
+            Class::HOST_READ => self.read_page_of_host(seat, queue)?,
             _ => false,
         };
         if begins {
             return Ok(());
         }
-        self.dispatch_with_others(die, (class, plane), waiting, queue)
+        self.dispatch_with_care(die, waiting, queue)
     }
 
-    /// True if nothing that waits for other planes can share the program of the oldest write of a class, of the host or of a victim. Each plane has
-    /// blocks of its own to write to, so that no other can share it once this one has its page.
-    #[inline(always)]
-    pub(super) fn goes_alone(&self, die: u32, plane: u32, class: Class, mut others: u32) -> bool {
-        if others == 0 || self.window == 0 {
-            return true;
+    /// The same where anything may wait.
+    #[inline(never)]
+    pub(super) fn dispatch_otherwise(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.dispatch(die, queue)?;
+        Ok(())
+    }
+
+    /// The same where the oldest operation of those given has no open block, shares its command with others, or is no read or program of a page.
+    #[inline(never)]
+    fn dispatch_with_care(&mut self, die: u32, waiting: u64, queue: &mut EventQueue) -> Result<(), Fault> {
+        let Some((class, plane)) = self.oldest_in_plane::<true>(die, waiting) else { return Ok(()) };
+        let at = plane - die * self.planes_per_die.get();
+        let seat = Seat { die, at, plane, others: Ready::planes_of(waiting, class) & !(1 << at) };
+        let begins = match class {
+            GC_WRITE => self.program_moved_page(seat, queue)?,
+            Class::HOST_WRITE => self.program_page_of_host::<false>(seat, queue)?,
+            _ => false,
+        };
+        if begins {
+            return Ok(());
         }
-        let (stream, first) = (stream_of(class), die * self.planes_per_die.get());
-        let page = self.space.next_page(&self.blocks, plane, stream);
-        let head = self.queues[plane as usize * CLASSES + class.index()].head;
-        while others != 0 {
-            let other = first + others.trailing_zeros();
-            others &= others - 1;
-            // Mostly their pages differ.
-            let meets = self.space.next_page(&self.blocks, other, stream) == page;
-            if meets && self.write_joins(other, class, page, head) {
-                return false;
+        self.dispatch_oldest(die, (class, plane), waiting, queue)
+    }
+
+    /// Reads for the oldest read of GC that waits for a plane, with partners if others can share the command; false if there is none.
+    #[inline(always)]
+    fn read_page_of_gc(&mut self, seat: Seat, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let fifo = &mut self.queues[seat.plane as usize * CLASSES + GC_READ.index()];
+        let Some(lead) = fifo.lead_of(&mut self.slab) else { return Ok(false) };
+        let taken = lead.take();
+        self.read_taken(seat, GC_READ, taken, queue)
+    }
+
+    /// The same of the host; false, too, if its data have moved, and nothing has happened yet.
+    #[inline(always)]
+    fn read_page_of_host(&mut self, seat: Seat, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let Self { queues, slab, map, .. } = self;
+        let fifo = &mut queues[seat.plane as usize * CLASSES + Class::HOST_READ.index()];
+        let Some(lead) = fifo.lead_of(slab) else { return Ok(false) };
+        let FlashOp { unit, source, units, .. } = *lead.op();
+        if units > 1 || !map.lies_at(unit, source) {
+            return Ok(false);
+        }
+        let taken = lead.take();
+        self.read_taken(seat, Class::HOST_READ, taken, queue)
+    }
+
+    /// Begins a read that has left its queue.
+    #[inline(always)]
+    fn read_taken(&mut self, seat: Seat, class: Class, taken: Taken, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let Seat { die, at, plane, others } = seat;
+        let Taken { slot, op: FlashOp { source, owner, bytes, .. }, last } = taken;
+        if last {
+            self.dies[die as usize].waiting.clear(class, at);
+        }
+        self.busy += 1;
+        let block = self.units_per_block.quotient(source);
+        let page = source - block * self.plan.units_per_block;
+        if others != 0 && self.window > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
+            self.begin_joined::<false>(die, class, queue)?;
+            return Ok(true);
+        }
+        let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
+        self.start_page_read::<false>(die, slot, (page, bytes), class, queue)?;
+        Ok(true)
+    }
+
+    /// The page of the stream's open block that the oldest write of a class that waits for a plane gets, if there is one, and nothing that waits
+    /// for other planes can share its program. Each plane has blocks of its own to write to, so that no other can share it once this one has its
+    /// page.
+    #[inline(always)]
+    fn page_for_lone(&self, seat: Seat, class: Class) -> Option<(u32, u32)> {
+        let Seat { die, plane, mut others, .. } = seat;
+        let stream = stream_of(class);
+        let (block, page) = self.space.open_page(&self.blocks, plane, stream)?;
+        if others != 0 && self.window != 0 {
+            let first = die * self.planes_per_die.get();
+            while others != 0 {
+                let other = first + others.trailing_zeros();
+                others &= others - 1;
+                // Mostly their pages differ.
+                if self.space.next_page_of_open(&self.blocks, other, stream) == page {
+                    let head = self.queues[plane as usize * CLASSES + class.index()].head;
+                    if self.write_joins(other, class, page, head) {
+                        return None;
+                    }
+                }
             }
         }
-        true
-    }
-
-    /// The same where others may share the command of the oldest operation, or it is no read or program of a page.
-    #[inline(never)]
-    fn dispatch_with_others(
-        &mut self,
-        die: u32,
-        oldest: (Class, u32),
-        waiting: u64,
-        queue: &mut EventQueue,
-    ) -> Result<(), Fault> {
-        self.dispatch_oldest(die, oldest, waiting, queue)
+        Some((block, page))
     }
 
     /// Programs the oldest unit of a victim that waits for a plane; false if it has to be done as elsewhere, and nothing has happened yet.
     #[inline(always)]
-    pub(super) fn program_moved_page(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let Some((block, page)) = self.space.open_page(&self.blocks, plane, Stream::Collector) else {
-            return Ok(false);
-        };
+    pub(super) fn program_moved_page(&mut self, seat: Seat, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let Seat { die, at, plane, .. } = seat;
+        let Some((block, page)) = self.page_for_lone(seat, GC_WRITE) else { return Ok(false) };
         // A collection that found nothing looks at each unit that is invalidated.
         if self.starved[plane as usize] {
             return Ok(false);
         }
         let Self { queues, slab, map, .. } = self;
-        let fifo = &mut queues[plane as usize * CLASSES + GC_WRITE.index()];
-        if !slab.find(fifo.head).is_some_and(|op| map.is_valid(op.source)) {
+        let Some(lead) = queues[plane as usize * CLASSES + GC_WRITE.index()].lead_of(slab) else { return Ok(false) };
+        if !map.is_valid(lead.op().source) {
             return Ok(false);
         }
-        let Some((slot, op)) = fifo.pop_alone(slab) else { return Ok(false) };
-        if fifo.head == NONE {
-            self.dies[die as usize].waiting.clear(GC_WRITE, plane - die * self.planes_per_die.get());
+        let Taken { slot, op: FlashOp { unit, source, stamp, .. }, last } = lead.take();
+        if last {
+            self.dies[die as usize].waiting.clear(GC_WRITE, at);
         }
-        let FlashOp { unit, source, stamp, .. } = op;
         let place = block * self.plan.units_per_block + page;
         let old = map.bind(unit, place);
         debug_assert_eq!(old, Some(source), "a valid unit lies where it was read");
         map.invalidate(source);
-        let closed =
-            self.space.move_to_open_page(&mut self.blocks, plane, self.units_per_block.quotient(source), block);
+        let from = self.units_per_block.quotient(source);
+        let closed = self.space.move_to_open_page(&mut self.blocks, plane, from, (block, page));
         if let Some(shadow) = &mut self.shadow {
             shadow.moved(unit, place, stamp)?;
         }
-        self.begin_page(die, (plane, slot), (block, page, closed), GC_WRITE, queue)?;
+        self.begin_page(seat, slot, (block, page, closed), GC_WRITE, queue)?;
         Ok(true)
     }
 
-    /// The same for the oldest unit of the host.
+    /// The same for the oldest unit of the host. `FEEDS` asks whether it lets a collection start that found nothing before, which is done
+    /// elsewhere.
     #[inline(always)]
-    pub(super) fn program_page_of_host(&mut self, die: u32, plane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let Some((block, page)) = self.space.open_page(&self.blocks, plane, Stream::Host) else { return Ok(false) };
-        let Self { queues, slab, map, .. } = self;
-        let fifo = &mut queues[plane as usize * CLASSES + Class::HOST_WRITE.index()];
-        let Some(op) = slab.find(fifo.head) else { return Ok(false) };
-        // As `still_wanted` says.
-        if op.units == 0 || (op.role == Role::Merge && !map.lies_at(op.unit, op.source)) {
+    pub(super) fn program_page_of_host<const FEEDS: bool>(
+        &mut self,
+        seat: Seat,
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
+        let Seat { die, at, plane, .. } = seat;
+        let Some((block, page)) = self.page_for_lone(seat, Class::HOST_WRITE) else { return Ok(false) };
+        if FEEDS && self.feeds(plane) {
             return Ok(false);
         }
-        let Some((slot, op)) = fifo.pop_alone(slab) else { return Ok(false) };
-        if fifo.head == NONE {
-            self.dies[die as usize].waiting.clear(Class::HOST_WRITE, plane - die * self.planes_per_die.get());
+        let Self { queues, slab, map, .. } = self;
+        let Some(lead) = queues[plane as usize * CLASSES + Class::HOST_WRITE.index()].lead_of(slab) else {
+            return Ok(false);
+        };
+        let FlashOp { unit, source, units, role, .. } = *lead.op();
+        // As `still_wanted` says.
+        if units == 0 || (role == Role::Merge && !map.lies_at(unit, source)) {
+            return Ok(false);
         }
-        let closed = self.place_lone_unit((slot, op.unit), block * self.plan.units_per_block + page, block, plane);
-        if op.buffered {
-            self.buffer.bound(op.held, slot);
+        let Taken { slot, op: FlashOp { buffered, held, .. }, last } = lead.take();
+        if last {
+            self.dies[die as usize].waiting.clear(Class::HOST_WRITE, at);
         }
-        self.begin_page(die, (plane, slot), (block, page, closed), Class::HOST_WRITE, queue)?;
+        let place = block * self.plan.units_per_block + page;
+        let closed = self.place_lone_unit((slot, unit), place, (block, page), plane);
+        if buffered {
+            self.buffer.bound(held, slot);
+        }
+        self.begin_page(seat, slot, (block, page, closed), Class::HOST_WRITE, queue)?;
         Ok(true)
     }
 
@@ -306,28 +433,31 @@ impl Kernel {
     #[inline(always)]
     fn begin_page(
         &mut self,
-        die: u32,
-        (plane, slot): (u32, u32),
+        seat: Seat,
+        slot: u32,
         (block, page, closed): (u32, u32, bool),
         class: Class,
         queue: &mut EventQueue,
     ) -> Result<(), Fault> {
+        let Seat { die, at, plane, .. } = seat;
         let state = &mut self.dies[die as usize];
         (state.pages[0], state.count) = (slot, 1);
         if closed {
-            self.settle_page(plane, BoundPage { block, page, opened: false, closed, slc: false }, class);
-            self.dies[die as usize].begin(class, self.now);
+            self.begin_last_page(die, plane, (block, page), class);
         } else {
             state.begin(class, self.now);
         }
         self.count_direct(class, 1);
         self.busy += 1;
-        let page = PageAddress {
-            plane: plane - die * self.planes_per_die.get(),
-            block: block - plane * self.blocks_per_plane.get(),
-            page,
-        };
+        let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
         self.flash.program_lone_page(self.now, die, page, self.program_bytes, queue)?;
         Ok(())
+    }
+
+    /// A die begins to program the last page of a block.
+    #[inline(never)]
+    fn begin_last_page(&mut self, die: u32, plane: u32, (block, page): (u32, u32), class: Class) {
+        self.settle_page(plane, BoundPage { block, page, opened: false, closed: true, slc: false }, class);
+        self.dies[die as usize].begin(class, self.now);
     }
 }

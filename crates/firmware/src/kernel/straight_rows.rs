@@ -148,7 +148,7 @@ impl Kernel {
         let emptied = u32::from(fifo.head == NONE) << at;
         let place = block * self.plan.units_per_block + page * most;
         let closed = if LONE || most == 1 {
-            self.place_lone_unit((slot, unit), place, block, plane)
+            self.place_lone_unit((slot, unit), place, (block, page), plane)
         } else {
             let closed = self.space.fill_open_page(&mut self.blocks, plane, Stream::Host, block);
             self.place_stretch(slot, place, block, plane);
@@ -167,15 +167,22 @@ impl Kernel {
         emptied
     }
 
-    /// Gives a unit of the host, which fills a page, its place in the open block of a plane; true if the page was the last of its block.
+    /// Gives a unit of the host, which fills a page, its place in the open block of a plane, of which that is the next page; true if it was the
+    /// last.
     #[inline(always)]
-    pub(super) fn place_lone_unit(&mut self, (slot, unit): (u32, u32), place: Place, block: u32, plane: u32) -> bool {
+    pub(super) fn place_lone_unit(
+        &mut self,
+        (slot, unit): (u32, u32),
+        place: Place,
+        (block, page): (u32, u32),
+        plane: u32,
+    ) -> bool {
         let old = self.map.bind(unit, place);
         if let Some(shadow) = &mut self.shadow {
             shadow.write(unit, place, self.slab.get(slot).stamp);
         }
         let Some(old) = old else {
-            return self.space.fill_open_page_of_host(&mut self.blocks, plane, block, None);
+            return self.space.fill_open_page_of_host(&mut self.blocks, plane, (block, page), None);
         };
         self.map.invalidate(old);
         let old = self.units_per_block.quotient(old);
@@ -184,7 +191,7 @@ impl Kernel {
         if !stays || self.starved[self.blocks.domain_of_plane(plane) as usize] {
             return self.move_lone_unit(old, block, plane);
         }
-        self.space.fill_open_page_of_host(&mut self.blocks, plane, block, Some(old))
+        self.space.fill_open_page_of_host(&mut self.blocks, plane, (block, page), Some(old))
     }
 
     /// A unit that fills a page of the open block of a plane was in another plane, or what it leaves there lets a collection start.

@@ -215,7 +215,7 @@ mod tests {
         let build = config.build(&geometry, PAGE, 1);
         let mut blocks = Blocks::new(sizes(1), true, &mut config.free_block.build(&build).unwrap());
         (0..18).for_each(|_| assert!(blocks.open_first(0).is_some()));
-        (Space::new(1, &plan), blocks)
+        (Space::new((1, 1), &plan), blocks)
     }
 
     /// Starts a job of a task on a full block with so many valid units.
@@ -441,7 +441,7 @@ mod tests {
         let mut blocks = Blocks::new(sizes(2), true, &mut config.free_block.build(&build).unwrap());
         blocks.form_superblocks(plan.stripe.unwrap(), None, &geometry);
         (0..18).for_each(|_| assert!(blocks.open_first_superblock(0).is_some()));
-        let space = Space::new(2, &plan);
+        let space = Space::new((2, 1), &plan);
         assert_eq!((blocks.free_in_domain(0), space.pace_room), (4, 2 * 8 + 2));
         (space, blocks)
     }

@@ -63,6 +63,7 @@ impl Space {
     /// The block of a slot takes no more pages; another open one of the plane has the turn then.
     pub(super) fn close_slot(&mut self, slot: usize) {
         self.open[slot] = NONE;
+        self.opened.set(slot, false);
         if let Some(turn) = self.turns.get_mut(slot / STREAMS) {
             if self.open[slot ^ 1] != NONE {
                 *turn = (slot as u8 & 1) ^ 1;
@@ -174,7 +175,7 @@ mod tests {
             slc_programs: 1,
         };
         let blocks = Blocks::new(sizes, true, &mut config.free_block.build(&build).unwrap());
-        (Space::new(2, &plan), blocks)
+        (Space::new((2, 1), &plan), blocks)
     }
 
     fn write(space: &mut Space, blocks: &mut Blocks, plane: u32, stream: Stream, pages: u32) {

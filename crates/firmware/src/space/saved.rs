@@ -47,6 +47,7 @@ impl Space {
     /// Goes on where space of the same configuration was saved with `blocks`; it was checked.
     pub fn restore(&mut self, saved: Self, blocks: &Blocks) {
         (self.open, self.turns, self.domains) = (saved.open, saved.turns, saved.domains);
+        self.opened.take_over(&self.open);
         self.stripes = saved.stripes;
         self.count_host_room(blocks);
     }

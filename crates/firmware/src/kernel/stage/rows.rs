@@ -11,8 +11,8 @@ use crate::task::{ByTask, Class, Task, Tasks, CLASSES};
 pub(in crate::kernel) struct First {
     /// Its number in the order of becoming ready; the highest if there is none.
     pub number: u64,
-    /// The rest in one word, which is faster to hand about: the queue, its class, the plane of its die, and the stream of its writes, from the
-    /// lowest bits on; the highest bit is set if it waits for no plane.
+    /// The rest in one word, which is faster to hand about: the queue, its class, the plane of its die, and the bit of its writes among those with
+    /// an open block ([`Stream::first_bit`]), from the lowest bits on; the highest bit is set if it waits for no plane.
     rest: u64,
 }
 
@@ -21,7 +21,7 @@ pub(in crate::kernel) const NO_FIRST: First = First { number: u64::MAX, rest: NO
 
 const CLASS_BIT: u32 = 32;
 const PLANE_BIT: u32 = 40;
-const STREAM_BIT: u32 = 48;
+const WRITES_BIT: u32 = 48;
 const NO_PLANE: u64 = 1 << 63;
 
 impl First {
@@ -30,7 +30,7 @@ impl First {
         at as u64
             | (class.index() as u64) << CLASS_BIT
             | plane.map_or(NO_PLANE, |plane| u64::from(plane) << PLANE_BIT)
-            | (stream as u64) << STREAM_BIT
+            | u64::from(stream.first_bit() + plane.unwrap_or(0)) << WRITES_BIT
     }
 
     /// Its queue; [`NONE`] if there is none.
@@ -58,10 +58,10 @@ impl First {
         u32::from((self.rest >> PLANE_BIT) as u8)
     }
 
-    /// The stream of its writes.
+    /// The bit of its writes among those of their die.
     #[inline(always)]
-    pub fn stream(self) -> Stream {
-        Stream::numbered(u32::from((self.rest >> STREAM_BIT) as u8))
+    pub fn bit_of_writes(self) -> u32 {
+        (self.rest >> WRITES_BIT) as u32 % u64::BITS
     }
 }
 
@@ -103,7 +103,7 @@ impl Row {
 
     /// A queue joins those that are listed.
     #[inline(always)]
-    fn add(&mut self, first: First) {
+    pub(super) fn add(&mut self, first: First) {
         if first.number < self.lead.number {
             (self.lead, self.led) = (first, self.count);
         }
@@ -125,9 +125,13 @@ impl Row {
     pub(super) fn remove(&mut self, at: usize) -> bool {
         let found = self.position(at);
         self.count -= 1;
+        if self.count == 0 {
+            (self.lead, self.led) = (NO_FIRST, 0);
+            return true;
+        }
         self.places[found] = self.places[self.count];
         self.find_lead();
-        self.count == 0
+        false
     }
 
     /// Another operation of a queue is its first.
@@ -135,30 +139,32 @@ impl Row {
     pub(super) fn renumber(&mut self, at: usize, number: u64) {
         let found = self.position(at);
         self.places[found].number = number;
+        if self.count == 1 {
+            self.lead.number = number;
+            return;
+        }
         self.find_lead();
     }
 
-    /// Finds the queue with the first operation of all: mostly there are few.
+    /// Finds the queue with the first operation of all, of which there are some: mostly there are few.
     #[inline(always)]
     fn find_lead(&mut self) {
-        self.led = match self.firsts() {
-            [] => {
-                (self.lead, self.led) = (NO_FIRST, 0);
-                return;
+        let firsts = &self.places[..self.count];
+        self.led = if let [first, second] = firsts {
+            usize::from(second.number < first.number)
+        } else if let [first, second, third] = firsts {
+            let (led, number) = if second.number < first.number { (1, second.number) } else { (0, first.number) };
+            if third.number < number {
+                2
+            } else {
+                led
             }
-            [_] => 0,
-            [first, second] => usize::from(second.number < first.number),
-            [first, second, third] => {
-                let (led, number) = if second.number < first.number { (1, second.number) } else { (0, first.number) };
-                if third.number < number {
-                    2
-                } else {
-                    led
-                }
-            }
-            firsts => oldest(firsts),
+        } else if firsts.len() == 1 {
+            0
+        } else {
+            oldest(firsts)
         };
-        self.lead = self.places[self.led];
+        self.lead = firsts[self.led];
     }
 }
 
