@@ -243,6 +243,9 @@ pub struct Kernel {
     #[serde(skip)]
     within_request: bool,
     dispatch: DispatchPolicy,
+    /// With fewer requests in service it need not be asked whether one more may be.
+    #[serde(skip)]
+    admits_below: u32,
     shares: SharesPolicy,
     /// None if operations go to their dies at once.
     #[serde(skip)]
@@ -528,9 +531,14 @@ impl Kernel {
     }
 
     /// True if the oldest queued request may be served while `in_service` others are in service.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn admits(&mut self, in_service: u32) -> bool {
+        in_service < self.admits_below || self.admits_more(in_service)
+    }
+
+    #[inline(never)]
+    fn admits_more(&mut self, in_service: u32) -> bool {
         self.dispatch.admits(in_service)
     }
 
