@@ -245,6 +245,8 @@ impl Kernel {
             awaiting: 0,
             held_up: 0,
             done: Vec::new(),
+            ended_as: super::Ended::Not,
+            only: super::HostDone::default(),
             counters: Counters::default(),
             plane_use: PlaneUse::default(),
             notes: None,

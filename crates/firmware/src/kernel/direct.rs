@@ -186,7 +186,7 @@ impl Kernel {
     }
 
     /// Counts a command of a class with so many pages.
-    #[inline]
+    #[inline(always)]
     pub(super) fn count_direct(&mut self, class: Class, planes: u64) {
         let pages = planes * if class.is_write() { u64::from(self.pages_per_program) } else { 1 };
         self.counters.commands += 1;

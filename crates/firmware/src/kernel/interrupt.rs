@@ -198,7 +198,8 @@ impl Kernel {
         };
         add(self, &mut reads, slot)?;
         for partner in (die * planes..(die + 1) * planes).filter(|&partner| partner != plane) {
-            let fits = |kernel: &Self, op: &_| kernel.joins(op, page) && kernel.is_apart(die, op.source);
+            let from = self.first_of_page(page);
+            let fits = |kernel: &Self, op: &_| kernel.joins(op, from) && kernel.is_apart(die, op.source);
             let found = if self.refuses {
                 let command = &reads.pages[..usize::from(reads.count)];
                 self.take_agreed(die, command, (partner, Class::HOST_READ), window, fits)

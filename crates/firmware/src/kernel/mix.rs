@@ -28,10 +28,10 @@ impl Kernel {
     /// Takes reads of other tasks along that wait for pages of this offset.
     #[cold]
     pub(super) fn join_reads(&mut self, die: u32, lead: Class, page: u32) -> Result<(), Fault> {
-        let window = self.pack.window();
+        let (window, from) = (self.pack.window(), self.first_of_page(page));
         for other in self.guests_of(lead) {
             for partner in self.planes_left(die) {
-                if let Some(slot) = self.take_beside(die, (partner, other), window, |kernel, op| kernel.joins(op, page))
+                if let Some(slot) = self.take_beside(die, (partner, other), window, |kernel, op| kernel.joins(op, from))
                 {
                     self.add_read(die, slot)?;
                     self.dies[die as usize].mixed = true;

@@ -66,13 +66,13 @@ impl Ready {
     }
 
     /// Operations of a class wait for a plane of the die.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, class: Class, plane: u32) {
         self.0[class.index() / WIDTH] |= bit(class, plane);
     }
 
     /// No operations of a class wait for a plane any more.
-    #[inline]
+    #[inline(always)]
     pub fn clear(&mut self, class: Class, plane: u32) {
         self.0[class.index() / WIDTH] &= !bit(class, plane);
     }

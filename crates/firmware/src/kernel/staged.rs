@@ -10,6 +10,8 @@
 //! [`Kernel::goes_straight_by_stage`] is the one place that says which drives may go this way.
 
 use super::stage::Stage;
+use super::staged_pages::Turn;
+use super::straight::Ended;
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::dispatch::{Sight, Staged};
@@ -250,18 +252,25 @@ impl Kernel {
     }
 
     /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was one of plain reads, a program of the host, or one
-    /// of those of [`Kernel::end_pages_by_stage`] or [`Kernel::end_units_by_stage`]; false if it has to take the general path, and nothing has
+    /// of those of [`Kernel::end_pages_by_stage`] or [`Kernel::end_units_by_stage`]; if it has to take the general path, nothing has
     /// happened yet.
     ///
     /// # Errors
     /// When a rule is broken.
     #[inline(never)]
-    pub(super) fn end_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        if self.by_stage_in_pages && self.end_pages_by_stage(die) {
-            self.go_on_at(die, queue)?;
-            return Ok(true);
+    pub(super) fn end_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        if self.by_stage_in_pages {
+            let mut turn = self.end_read_by_stage(die, queue)?;
+            if turn == Turn::Not && self.end_pages_by_stage(die) {
+                (turn, self.ended_as) = (Turn::Idle, Ended::Listed);
+            }
+            if turn != Turn::Not {
+                return self.go_on_at(die, turn == Turn::Begun, queue);
+            }
         }
-        self.end_others_by_stage(die, queue)
+        let ended = self.end_others_by_stage(die, queue)?;
+        self.ended_as = if ended { Ended::Listed } else { Ended::Not };
+        Ok(())
     }
 
     /// The same of commands that do not go page by page.

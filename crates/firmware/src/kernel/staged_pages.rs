@@ -9,6 +9,7 @@
 //! different where several units fill a page.
 
 use super::ready::Ready;
+use super::straight::{Ended, Next};
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, Role, NONE};
 use crate::policy::collect::Copyback;
@@ -20,6 +21,17 @@ use wordline_base::{EventQueue, Time};
 
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
+
+/// What the end of a command has come to at its die.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It has not ended: nothing has happened.
+    Not,
+    /// The next one has to be found.
+    Idle,
+    /// The next one has begun.
+    Begun,
+}
 
 impl Kernel {
     /// True if commands of this drive may go straight through its commit stage plane by plane: nothing but the stage holds operations up,
@@ -48,6 +60,24 @@ impl Kernel {
     #[must_use]
     pub fn is_straight_by_stage_in_pages(&self) -> bool {
         self.by_stage_in_pages
+    }
+
+    /// Ends the command of a die, as [`Kernel::end_pages_by_stage`], if it was a plain read of the host. Mostly another such read comes next, which
+    /// begins.
+    #[inline(always)]
+    pub(super) fn end_read_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<Turn, Fault> {
+        if self.dies[die as usize].class != Class::HOST_READ {
+            return Ok(Turn::Not);
+        }
+        let quiet = self.shared_count == 0 && self.dirty.is_empty();
+        let Some((done, next)) = self.end_lone_read(die, quiet) else { return Ok(Turn::Not) };
+        (self.ended_as, self.only) = (Ended::Alone, done);
+        if let Some(stage) = &mut self.stage {
+            stage.end_page(die, Class::HOST_READ);
+        }
+        let Next::Read(read) = next else { return Ok(Turn::Idle) };
+        self.begin_next_read::<true>(die, read, queue)?;
+        Ok(Turn::Begun)
     }
 
     /// Ends a program of the host, or a command of one page that read for the host, or read or programmed for GC, as [`Kernel::complete`] would;
@@ -79,8 +109,7 @@ impl Kernel {
         }
         match class {
             Class::HOST_READ => {
-                let FlashOp { owner, units, bytes, ready, delayed, .. } = *self.slab.get(slot);
-                self.slab.remove(slot);
+                let FlashOp { owner, units, bytes, ready, delayed, .. } = self.slab.take(slot);
                 let gc_affected = delayed || ready < collector_end;
                 self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
             }
@@ -166,10 +195,12 @@ impl Kernel {
         stage.push_new(&mut self.slab, op, at);
     }
 
-    /// A command of a die has ended: the oldest operation that was sent to it starts, and others are sent from the stage.
+    /// A command of a die has ended: the oldest operation that was sent to it starts, unless it has begun, and others are sent from the stage.
     #[inline(always)]
-    pub(super) fn go_on_at(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
-        self.start_next_at(die, queue)?;
+    pub(super) fn go_on_at(&mut self, die: u32, has_begun: bool, queue: &mut EventQueue) -> Result<(), Fault> {
+        if !has_begun {
+            self.start_next_at(die, queue)?;
+        }
         if self.is_calm() {
             if self.stage_is_quiet() || self.look_for_pages() {
                 debug_assert!(self.is_settled(), "something else is left to do");
@@ -296,13 +327,10 @@ impl Kernel {
     #[inline(always)]
     fn dispatch_sent_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         debug_assert!(self.takes_oldest, "drives with another order do not go this way");
-        let waiting = self.dies[die as usize].waiting.of_host_and_gc();
-        let at_hand = |&waiting: &u64| waiting != 0 && self.shared_count == 0 && self.all_have_pages(die, waiting);
-        let begins = match waiting.filter(at_hand) {
-            Some(waiting) => self.begin_sent_page(die, waiting, queue)?,
-            None => false,
-        };
-        if !begins {
+        // No closure decides on it: that would be a call.
+        let waiting = self.dies[die as usize].waiting.of_host_and_gc().unwrap_or_default();
+        let at_hand = waiting != 0 && self.shared_count == 0 && self.all_have_pages(die, waiting);
+        if !at_hand || !self.begin_sent_page(die, waiting, queue)? {
             self.dispatch(die, queue)?;
         }
         Ok(())
