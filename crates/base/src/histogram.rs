@@ -79,14 +79,21 @@ impl Histogram {
     #[inline]
     pub fn record_in(&mut self, bucket: usize, value: u64) {
         debug_assert_eq!(bucket, bucket_of(value), "the bucket is that of the value");
-        if bucket >= self.buckets.len() {
-            self.buckets.resize(bucket + 1, 0);
+        match self.buckets.get_mut(bucket) {
+            Some(count) => *count += 1,
+            None => self.reach(bucket),
         }
-        self.buckets[bucket] += 1;
         self.count += 1;
         self.sum += u128::from(value);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+    }
+
+    /// The first value of a bucket beyond all so far.
+    #[cold]
+    fn reach(&mut self, bucket: usize) {
+        self.buckets.resize(bucket + 1, 0);
+        self.buckets[bucket] = 1;
     }
 
     /// Adds all values of `other`.

@@ -551,15 +551,16 @@ impl Drive {
     ///
     /// # Errors
     /// As [`Drive::step`].
-    #[inline]
+    #[inline(never)]
     pub(crate) fn steps(&mut self, until: Time, most: u32) -> Result<u32, Fault> {
         self.steps_from(Coming::NONE, until, most)
     }
 
-    /// The same after a request was admitted, whose command comes.
+    /// The same after a request was admitted, whose command comes: a part of the loop that takes most steps.
     ///
     /// # Errors
     /// As [`Drive::step`].
+    #[inline(always)]
     pub(crate) fn steps_from(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
         let (has_alarms, until) = (self.has_alarms, until.min(LATEST));
         let mut taken = self.comes_first(coming, until, most)?;
@@ -568,14 +569,21 @@ impl Drive {
             let limit = if has_alarms { until.min(self.next_alarm()) } else { until };
             if let Some(event) = self.queue.pop_until(limit) {
                 taken += 1;
-                match self.handle(event, if taken < most { limit } else { event.time })? {
-                    After::Nothing => {}
-                    After::Data => taken += 1,
-                    After::End(slot) => {
-                        taken += u32::from(event.kind != FINISH);
-                        self.finish(slot)?;
-                        break;
+                let Event { time, kind, index } = event;
+                self.pass_to(time);
+                // Most events are of dies, and most others ends of requests.
+                let after = match kind {
+                    DIE => self.handle_die(time, index, if taken < most { limit } else { time })?,
+                    FINISH => After::end(index),
+                    _ => {
+                        taken += u32::from(self.handle_other(kind, index, if taken < most { limit } else { time })?);
+                        After::NOTHING
                     }
+                };
+                if let Some(slot) = after.ended() {
+                    taken += u32::from(kind != FINISH);
+                    self.finish(slot)?;
+                    break;
                 }
             } else if has_alarms && self.wake_before(until)? {
                 taken += 1;
@@ -598,31 +606,31 @@ impl Drive {
         self.now = time;
     }
 
-    /// Handles an event, but for the end of a request: it tells whose. What follows from the event alone may be done at once, if it is
+    /// Handles an event of a die, but for the end of a request: it tells whose. What follows from the event alone may be done at once, if it is
     /// before `until`.
     #[inline(always)]
-    fn handle(&mut self, event: Event, until: Time) -> Result<After, Fault> {
-        self.pass_to(event.time);
-        // Most events are such.
-        if event.kind == DIE {
-            self.kernel.on_die(event.time, event.index, &mut self.queue)?;
-            return self.settle_until(until);
+    fn handle_die(&mut self, time: Time, lane: u32, until: Time) -> Result<After, Fault> {
+        if self.kernel.on_die(time, lane, &mut self.queue)? {
+            return self.settle_with(self.kernel.only(), until);
         }
-        match event.kind {
-            ARRIVE => {
-                if self.arrive(event.index, until)? {
-                    return Ok(After::Data);
-                }
-            }
-            DATA => self.enqueue(event.index)?,
+        self.settle_until(until)
+    }
+
+    /// Handles an event of now that is none of a die, and no end of a request; true if the data of a write have come with it, as
+    /// [`Drive::arrive`] tells.
+    #[inline(never)]
+    fn handle_other(&mut self, kind: u8, index: u32, until: Time) -> Result<bool, Fault> {
+        match kind {
+            ARRIVE => return self.arrive(index, until),
+            DATA => self.enqueue(index)?,
             PROCESSOR_EVENT => {
                 let until = until.min(self.look_due);
-                self.now = self.kernel.on_processor(event.time, event.index, until, &mut self.queue)?;
+                self.now = self.kernel.on_processor(self.now, index, until, &mut self.queue)?;
                 self.settle()?;
             }
-            _ => return Ok(After::End(event.index)),
+            _ => unreachable!("no event is of kind {kind}"),
         }
-        Ok(After::Nothing)
+        Ok(false)
     }
 
     /// Handles all events up to and including `time`, and sets the drive's time to it.

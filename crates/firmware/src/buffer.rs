@@ -116,7 +116,7 @@ impl Buffer {
     }
 
     /// True if it holds a version of a unit.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn holds(&self, unit: u32) -> bool {
         self.used > 0 && self.held.find(unit).is_some_and(|cell| self.held.units[cell as usize].versions > 0)

@@ -86,6 +86,15 @@ struct Seat {
     parked: bool,
 }
 
+impl Seat {
+    /// The lane needs attention at a time.
+    #[inline(always)]
+    fn wake_at(&mut self, time: Time, agenda: &mut impl Agenda) {
+        self.due = time;
+        agenda.wake(time, self.mark);
+    }
+}
+
 impl Waits for Seat {
     #[inline(always)]
     fn put_off(&mut self, by: Time) {
@@ -395,9 +404,7 @@ impl Flash {
 
     #[inline]
     fn set_due(&mut self, lane: u32, time: Time, agenda: &mut impl Agenda) {
-        let seat = &mut self.seats[lane as usize];
-        seat.due = time;
-        agenda.wake(time, seat.mark);
+        self.seats[lane as usize].wake_at(time, agenda);
     }
 
     /// Time at which a lane needs attention; the end of time if it does not.
@@ -551,6 +558,7 @@ impl Flash {
     #[inline]
     pub fn step(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {
         let Self { packages, channels, timing, seats, passed, .. } = self;
+        let seats = &mut seats[..];
         let seat = &mut seats[lane as usize];
         if seat.due > now {
             if seat.due == END_OF_TIME {
@@ -570,10 +578,14 @@ impl Flash {
             let step = main.advance(
                 now,
                 timing,
-                move || Port { bus: &mut channels[channel as usize], lanes: seats, passed, lane },
+                || Port { bus: &mut channels[channel as usize], lanes: &mut *seats, passed, lane },
                 &mut Silent,
             );
             match step {
+                Some(Step::At(time)) => {
+                    seats[lane as usize].wake_at(time, agenda);
+                    return Progress::Busy;
+                }
                 Some(step) => return self.follow_up(lane, step, agenda),
                 None => return self.step_apart(now, lane, agenda),
             }

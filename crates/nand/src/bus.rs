@@ -143,7 +143,7 @@ pub struct Port<'a, L> {
     /// The bus.
     pub bus: &'a mut SharedBus,
     /// All lanes of the drive.
-    pub lanes: &'a mut Vec<L>,
+    pub lanes: &'a mut [L],
     /// Total delay of each lane's data by commands that passed them.
     pub passed: &'a mut Vec<Time>,
     /// The lane.

@@ -345,6 +345,12 @@ impl Timing {
         self.bus[segment as usize].with(bytes)
     }
 
+    /// The same without data.
+    #[inline(always)]
+    pub(crate) fn on_bus_without_data(&self, segment: Segment) -> Time {
+        self.bus[segment as usize].fixed
+    }
+
     /// Duration of an item of a segment; `None` for data, whose duration depends on their bytes.
     #[must_use]
     pub fn cycle(&self, cycle: Cycle) -> Option<Time> {

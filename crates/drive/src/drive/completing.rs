@@ -137,27 +137,44 @@ impl Drive {
         self.deliver(HostDone { request: slot, units: 0, bytes: 0, gc_affected: false });
     }
 
+    /// The account of a request that ends is closed.
+    #[inline(never)]
+    fn split_ends(&mut self, slot: u32) {
+        let Self { split: Some(split), kernel, slots, now, .. } = self else { return };
+        let way = kernel.way(slot).expect("accounts are kept");
+        let Slot { request, submitted, .. } = &slots[slot as usize];
+        split.finished(slot, request, *submitted, way, *now);
+    }
+
+    /// The request of a slot is among those that are done.
+    #[inline(never)]
+    fn tell_completion(&mut self, slot: u32) {
+        let Slot { request, submitted, gc_affected, .. } = self.slots[slot as usize];
+        self.completions.push(Completion { request, time: self.now, submitted, slot, gc_affected });
+    }
+
     /// The host has the completion: the slot is free.
     #[inline]
     pub(super) fn finish(&mut self, slot: u32) -> Result<(), Fault> {
-        let Slot { request, submitted, gc_affected, .. } = self.slots[slot as usize];
-        let queue = self.queue_of(request.stream);
+        // Its parts one by one: all of it would be copied.
+        let state = &self.slots[slot as usize];
+        let (arrival, stream) = (state.request.arrival, state.request.stream);
+        let measured = Measured {
+            op: state.request.op,
+            bytes: state.request.bytes,
+            offset: state.request.offset,
+            latency: self.now - arrival,
+            waiting: state.submitted - arrival,
+            gc_affected: state.gc_affected,
+        };
+        let queue = self.queue_of(stream);
         self.free_slots[queue].push(slot);
         self.in_service -= 1;
         if self.minds_requests {
             self.note_leaving(slot);
         }
-        let measured = Measured {
-            op: request.op,
-            bytes: request.bytes,
-            offset: request.offset,
-            latency: self.now - request.arrival,
-            waiting: submitted - request.arrival,
-            gc_affected,
-        };
-        if let Some(split) = &mut self.split {
-            let way = self.kernel.way(slot).expect("accounts are kept");
-            split.finished(slot, &request, submitted, way, self.now);
+        if self.split.is_some() {
+            self.split_ends(slot);
         }
         let counters = self.kernel.counters();
         let (programs, units) = (counters.programs(), counters.host_units);
@@ -168,7 +185,7 @@ impl Drive {
         if self.counts_completions {
             self.completed += 1;
         } else {
-            self.completions.push(Completion { request, time: self.now, submitted, slot, gc_affected });
+            self.tell_completion(slot);
         }
         if self.queued.is_empty() {
             return Ok(());

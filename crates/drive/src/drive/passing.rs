@@ -4,8 +4,9 @@
 //! until when nobody does: the caller, when it submits the next request, and the firmware, when it is to be woken.
 
 use super::{Drive, ARRIVE, FINISH, NO_REQUEST};
+use wordline_base::event::MAX_INDEX;
 use wordline_base::Time;
-use wordline_firmware::Fault;
+use wordline_firmware::{Fault, HostDone};
 
 /// A command on its way to the drive.
 #[derive(Clone, Copy, Debug)]
@@ -14,15 +15,26 @@ pub(crate) struct Coming {
     pub(super) time: Time,
 }
 
-/// What an event has led to at once.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum After {
+/// What an event has led to at once: a number, since it is asked for at each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct After(u32);
+
+impl After {
     /// Nothing that counts.
-    Nothing,
-    /// The data of a write have come.
-    Data,
+    pub(super) const NOTHING: Self = Self(u32::MAX);
+
     /// It is time for the end of a request.
-    End(u32),
+    #[inline(always)]
+    pub(super) fn end(slot: u32) -> Self {
+        debug_assert!(slot <= MAX_INDEX, "events name it");
+        Self(slot)
+    }
+
+    /// The request whose time has come.
+    #[inline(always)]
+    pub(super) fn ended(self) -> Option<u32> {
+        (self.0 <= MAX_INDEX).then_some(self.0)
+    }
 }
 
 impl Coming {
@@ -71,7 +83,7 @@ impl Drive {
     #[inline(always)]
     pub(super) fn settle_until(&mut self, until: Time) -> Result<After, Fault> {
         if self.kernel.done().is_empty() {
-            return Ok(After::Nothing);
+            return Ok(After::NOTHING);
         }
         let awaits_buffer = self.buffers && self.follows_in_firmware();
         // Pages of a command may belong to two requests.
@@ -83,17 +95,38 @@ impl Drive {
             }
             _ => {
                 self.gather()?;
-                return Ok(After::Nothing);
+                return Ok(After::NOTHING);
             }
         };
         self.kernel.done().clear();
+        Ok(self.end_with(last, until))
+    }
+
+    /// The same where something is done before all that the firmware has in its list; mostly that is empty.
+    #[inline(always)]
+    pub(super) fn settle_with(&mut self, done: HostDone, until: Time) -> Result<After, Fault> {
+        if !self.kernel.done().is_empty() || self.buffers && self.follows_in_firmware() {
+            return self.settle_first(done, until);
+        }
+        Ok(self.end_with(done, until))
+    }
+
+    #[inline(never)]
+    fn settle_first(&mut self, done: HostDone, until: Time) -> Result<After, Fault> {
+        self.kernel.done().insert(0, done);
+        self.settle_until(until)
+    }
+
+    /// Delivers what is the last that is done for now, and gives the request that it ends, if its completion is the next event, and before `until`.
+    #[inline(always)]
+    fn end_with(&mut self, last: HostDone, until: Time) -> After {
         if let Some(time) = self.deliver_to_end(last) {
             if self.is_next(time, until) {
                 self.pass_to(time);
-                return Ok(After::End(last.request));
+                return After::end(last.request);
             }
             self.queue.push_in_row(time, FINISH, last.request);
         }
-        Ok(After::Nothing)
+        After::NOTHING
     }
 }

@@ -33,6 +33,12 @@ impl Drive {
             // Where others go with it, they may have found nothing left to do.
             return self.settle();
         }
+        self.serve_alone(slot)
+    }
+
+    /// Serves a request that nothing shorter is known for.
+    #[inline(never)]
+    fn serve_alone(&mut self, slot: u32) -> Result<(), Fault> {
         self.serve(slot);
         self.kernel.pump(&mut self.queue)?;
         self.settle()
@@ -59,11 +65,9 @@ impl Drive {
             }
             return self.starts_in_parts(slot, first, (skip, end));
         }
-        let started = self.kernel.read_straight(self.now, slot, first, bytes, &mut self.queue)?;
-        if started {
-            self.slots[slot as usize].units = 1;
-        }
-        Ok(started)
+        // If it does not start so, its units are counted anew.
+        self.slots[slot as usize].units = 1;
+        self.kernel.read_straight(self.now, slot, first, bytes, &mut self.queue)
     }
 
     /// Starts a read of one unit at once where accounts of requests are kept; false if it is to be served as any other request.

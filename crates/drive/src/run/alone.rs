@@ -54,6 +54,7 @@ pub(super) fn feed(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Resul
 }
 
 /// The same where completions are only counted.
+#[inline(never)]
 fn feed_counting(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<(), RunError> {
     let mut coming = Coming::NONE;
     while *steps < STEPS {

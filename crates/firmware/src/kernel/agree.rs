@@ -15,7 +15,8 @@ impl Kernel {
     pub(super) fn join_agreed_reads(&mut self, die: u32, lead: u32, class: Class) -> Result<(), Fault> {
         let FlashOp { source, owner, .. } = *self.slab.get(lead);
         let (page, any_owner) = (self.page_of(source), !self.keeps_to_request(class));
-        let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, page) && (any_owner || op.owner == owner);
+        let from = self.first_of_page(page);
+        let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, from) && (any_owner || op.owner == owner);
         for partner in self.planes_left(die) {
             if let Some(slot) = self.take_beside(die, (partner, class), self.pack.window(), fits) {
                 self.add_read(die, slot)?;

@@ -137,8 +137,8 @@ impl Kernel {
         }
         if window > 0 && planes > 1 {
             let page = self.page_of(source);
-            let any_owner = !self.keeps_to_request(class);
-            let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, page) && (any_owner || op.owner == owner);
+            let (any_owner, from) = (!self.keeps_to_request(class), self.first_of_page(page));
+            let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, from) && (any_owner || op.owner == owner);
             for partner in die * planes..(die + 1) * planes {
                 if partner == plane {
                     continue;
@@ -175,17 +175,22 @@ impl Kernel {
         !keeps(op) || command.iter().all(|&slot| same(self.slab.get(slot)))
     }
 
-    /// True if a read can join, or follow, a command for pages of this offset. Mostly it is of another page.
+    /// True if a read can join, or follow, a command for pages whose units begin so in their blocks. Mostly it is of another page.
     #[inline(always)]
-    pub(super) fn joins(&self, op: &FlashOp, page: u32) -> bool {
-        self.is_at_page(op.source, page) && self.may_join(op)
+    pub(super) fn joins(&self, op: &FlashOp, from: u32) -> bool {
+        self.is_at_page(op.source, from) && self.may_join(op)
     }
 
-    /// True if a place lies in pages of this offset.
+    /// The first unit of a page, counted in its block.
     #[inline(always)]
-    fn is_at_page(&self, place: Place, page: u32) -> bool {
-        let units_per_page = self.plan.units_per_page;
-        self.units_per_block.remainder(place).wrapping_sub(page * units_per_page) < units_per_page
+    pub(super) fn first_of_page(&self, page: u32) -> u32 {
+        page * self.plan.units_per_page
+    }
+
+    /// True if a place lies in pages whose units begin so in their blocks.
+    #[inline(always)]
+    fn is_at_page(&self, place: Place, from: u32) -> bool {
+        self.units_per_block.remainder(place).wrapping_sub(from) < self.plan.units_per_page
     }
 
     #[inline(never)]

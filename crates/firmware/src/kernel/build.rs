@@ -160,6 +160,7 @@ impl Kernel {
             nominal: [timing.mean_t_r() as Time, timing.mean_t_prog() as Time, timing.t_bers],
             arbiter: config.arbiter.build(&build)?,
             takes_oldest: false,
+            admits_below: 0,
             suspend,
             trim: config.trim.build(&build)?,
             follow_erases: upkeep.follow_erases(),
@@ -245,6 +246,8 @@ impl Kernel {
             awaiting: 0,
             held_up: 0,
             done: Vec::new(),
+            ended_as: super::Ended::Not,
+            only: super::HostDone::default(),
             counters: Counters::default(),
             plane_use: PlaneUse::default(),
             notes: None,
@@ -262,6 +265,7 @@ impl Kernel {
         kernel.table = Table::of(&plan, &kernel.mapping);
         kernel.arbiter.learn(kernel.nominal);
         kernel.takes_oldest = kernel.arbiter.takes_oldest();
+        kernel.admits_below = kernel.dispatch.admits_below();
         kernel.pages_fill = kernel.fills_pages();
         kernel.read_limit = kernel.fewest_reads();
         kernel.reads_reached = kernel.read_limit < u32::MAX;

@@ -212,7 +212,8 @@ impl Kernel {
         if stage.queue(at).fifo.len == 0 {
             return;
         }
-        let fits = |op: &FlashOp| owner.is_none_or(|owner| op.owner == owner) && self.joins(op, page);
+        let from = self.first_of_page(page);
+        let fits = |op: &FlashOp| owner.is_none_or(|owner| op.owner == owner) && self.joins(op, from);
         let (fifo, window) = (stage.queue(at).fifo, self.pack.window());
         let found = if self.refuses {
             let fit: Vec<_> =

@@ -198,9 +198,10 @@ impl Kernel {
         };
         add(self, &mut reads, slot)?;
         for partner in (die * planes..(die + 1) * planes).filter(|&partner| partner != plane) {
+            let from = self.first_of_page(page);
             let command = &reads.pages[..usize::from(reads.count)];
             let fits = |kernel: &Self, op: &_| {
-                kernel.joins(op, page) && kernel.is_apart(die, op.source) && kernel.is_of_request(command, op)
+                kernel.joins(op, from) && kernel.is_apart(die, op.source) && kernel.is_of_request(command, op)
             };
             let found = if self.refuses {
                 self.take_agreed(die, command, (partner, Class::HOST_READ), window, fits)

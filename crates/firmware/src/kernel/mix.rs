@@ -28,11 +28,11 @@ impl Kernel {
     /// Takes reads of other tasks along that wait for pages of this offset.
     #[cold]
     pub(super) fn join_reads(&mut self, die: u32, lead: Class, page: u32) -> Result<(), Fault> {
-        let window = self.pack.window();
+        let (window, from) = (self.pack.window(), self.first_of_page(page));
         for other in self.guests_of(lead) {
             for partner in self.planes_left(die) {
                 let fits = |kernel: &Self, op: &FlashOp| {
-                    kernel.joins(op, page) && kernel.is_of_request(kernel.pages_so_far(die), op)
+                    kernel.joins(op, from) && kernel.is_of_request(kernel.pages_so_far(die), op)
                 };
                 if let Some(slot) = self.take_beside(die, (partner, other), window, fits) {
                     self.add_read(die, slot)?;

@@ -74,6 +74,7 @@ mod standing;
 mod steer;
 mod straight;
 mod straight_moves;
+mod straight_noted;
 mod straight_pages;
 mod straight_rows;
 mod stretches;
@@ -133,6 +134,7 @@ use sequence::Sequence;
 use serde::{Deserialize, Serialize};
 use stage::{Offer, Stage};
 use std::collections::VecDeque;
+use straight::Ended;
 use table::Table;
 use transactions::Transactions;
 use turns::Turns;
@@ -157,7 +159,7 @@ use witness::Notes;
 pub use witness::{Noted, Noting, Passage, Service};
 
 /// Units of a host request that are done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostDone {
     /// The request, as the drive numbered it.
     pub request: u32,
@@ -243,6 +245,9 @@ pub struct Kernel {
     #[serde(skip)]
     within_request: bool,
     dispatch: DispatchPolicy,
+    /// With fewer requests in service it need not be asked whether one more may be.
+    #[serde(skip)]
+    admits_below: u32,
     shares: SharesPolicy,
     /// None if operations go to their dies at once.
     #[serde(skip)]
@@ -487,6 +492,11 @@ pub struct Kernel {
     held_up: Time,
     #[serde(skip)]
     done: Vec<HostDone>,
+    /// How the last end of a command was handled, and what it ended, if that is told alone.
+    #[serde(skip)]
+    ended_as: Ended,
+    #[serde(skip)]
+    only: HostDone,
     counters: Counters,
     #[serde(skip)]
     plane_use: PlaneUse,
@@ -531,9 +541,14 @@ impl Kernel {
     }
 
     /// True if the oldest queued request may be served while `in_service` others are in service.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn admits(&mut self, in_service: u32) -> bool {
+        in_service < self.admits_below || self.admits_more(in_service)
+    }
+
+    #[inline(never)]
+    fn admits_more(&mut self, in_service: u32) -> bool {
         self.dispatch.admits(in_service)
     }
 
@@ -722,33 +737,55 @@ impl Kernel {
         true
     }
 
-    /// Handles an event of a lane of the flash: a die, or what it does beside a suspended command.
+    /// Handles an event of a lane of the flash: a die, or what it does beside a suspended command. True if [`Kernel::only`] is done, before all that
+    /// is in the list of [`Kernel::done`]: mostly nothing.
     ///
     /// # Errors
     /// When a rule is broken.
-    #[inline]
-    pub fn on_die(&mut self, now: Time, lane: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+    #[inline(always)]
+    pub fn on_die(&mut self, now: Time, lane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         self.now = now;
         let progress = self.flash.step(now, lane, queue);
         if self.attentive {
-            return self.attend(lane, progress, queue);
+            self.attend(lane, progress, queue)?;
+            return Ok(false);
         }
         // Without suspension there is no lane but the dies'.
         if progress != Progress::Done {
-            return Ok(());
+            return Ok(false);
         }
         if self.straight_by_stage {
-            return self.end_by_stage(lane, queue);
+            self.end_by_stage(lane, queue)?;
+            return Ok(self.ended_as == Ended::Alone);
         }
         let state = &self.dies[lane as usize];
         let (class, by_page) = (state.class, self.straight_pages && state.count == 1);
-        let ended = (by_page && self.end_page_of_gc(lane, class, queue)?)
-            || self.end_straight(lane, class, queue)?
-            || self.end_move_straight(lane, class, queue)?;
-        if !ended {
-            self.complete(lane)?;
-            self.pump(queue)?;
+        if class == Class::HOST_READ && self.straight {
+            self.end_straight(lane, queue)?;
+            if self.ended_as != Ended::Not {
+                return Ok(self.ended_as == Ended::Alone);
+            }
+        } else if self.straight_noted && class == Class::HOST_READ && self.end_noted(lane, queue)? {
+            return Ok(false);
         }
-        Ok(())
+        let of_gc = by_page && self.end_page_of_gc(lane, class, queue)?;
+        if !of_gc && !self.end_move_straight(lane, class, queue)? {
+            self.end_generally(lane, queue)?;
+        }
+        Ok(false)
+    }
+
+    /// What is done, if [`Kernel::on_die`] says so.
+    #[inline(always)]
+    #[must_use]
+    pub fn only(&self) -> HostDone {
+        self.only
+    }
+
+    /// Ends the command of a die for which there is no shorter way.
+    #[inline(never)]
+    fn end_generally(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.complete(die)?;
+        self.pump(queue)
     }
 }

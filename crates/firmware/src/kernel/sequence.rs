@@ -113,10 +113,10 @@ impl Kernel {
         if op.role == Role::Copy || !self.is_current(&op) {
             return Ok(false);
         }
-        let page = self.page_of(op.source);
+        let from = self.first_of_page(self.page_of(op.source));
         let window = self.pack.window();
         let others = before.pages().iter().map(|at| first + at.plane).filter(|&plane| plane != lead);
-        let fits = |op: &FlashOp| self.joins(op, page);
+        let fits = |op: &FlashOp| self.joins(op, from);
         let complete = others.clone().all(|plane| {
             self.queues[plane as usize * CLASSES + class.index()].find(&self.slab, window, fits).is_some()
         });
@@ -130,7 +130,7 @@ impl Kernel {
             let slot = if plane == lead {
                 self.pop(plane, class)
             } else {
-                self.take_read(plane, class, window, |kernel, op| kernel.joins(op, page))
+                self.take_read(plane, class, window, |kernel, op| kernel.joins(op, from))
             };
             self.add_read(die, slot.expect("it was found just now"))?;
         }

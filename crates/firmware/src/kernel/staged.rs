@@ -10,6 +10,8 @@
 //! [`Kernel::goes_straight_by_stage`] is the one place that says which drives may go this way.
 
 use super::stage::Stage;
+use super::staged_pages::Turn;
+use super::straight::Ended;
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{FlashOp, Role, Taken, NONE};
 use crate::policy::dispatch::{Sight, Staged};
@@ -250,15 +252,22 @@ impl Kernel {
         self.dies[die as usize].begin(class, self.now);
     }
 
-    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would: mostly it goes straight.
+    /// Ends the command of a die, as [`Kernel::complete`] and [`Kernel::pump`] would: mostly it goes straight. How it was handled is told beside.
     ///
     /// # Errors
     /// When a rule is broken.
     #[inline(never)]
     pub(super) fn end_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
-        if self.by_stage_in_pages && self.end_pages_by_stage(die) {
-            return self.go_on_at(die, queue);
+        if self.by_stage_in_pages {
+            let mut turn = self.end_read_by_stage(die, queue)?;
+            if turn == Turn::Not && self.end_pages_by_stage(die) {
+                (turn, self.ended_as) = (Turn::Idle, Ended::Listed);
+            }
+            if turn != Turn::Not {
+                return self.go_on_at(die, turn == Turn::Begun, queue);
+            }
         }
+        self.ended_as = Ended::Listed;
         self.end_slowly_by_stage(die, queue)
     }
 

@@ -9,10 +9,10 @@
 //! different where several units fill a page.
 
 use super::ready::Ready;
-use super::straight_moves::Left;
+use super::straight::{Ended, Next};
 use super::straight_pages::Seat;
-use super::{Fault, HostDone, Kernel};
-use crate::ops::{FlashOp, Role, Taken, NONE};
+use super::{Fault, Kernel};
+use crate::ops::{FlashOp, Role, Taken};
 use crate::policy::collect::Copyback;
 use crate::policy::dispatch::Sight;
 use crate::policy::placement::Constraint;
@@ -23,6 +23,17 @@ use wordline_flash::PageAddress;
 
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 const GC_WRITE: Class = Class::new(Task::GC, Action::Program);
+
+/// What the end of a command has come to at its die.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It has not ended: nothing has happened.
+    Not,
+    /// The next one has to be found.
+    Idle,
+    /// The next one has begun.
+    Begun,
+}
 
 impl Kernel {
     /// True if commands of this drive may go straight through its commit stage plane by plane: nothing but the stage holds operations up,
@@ -53,6 +64,24 @@ impl Kernel {
         self.by_stage_in_pages
     }
 
+    /// Ends the command of a die, as [`Kernel::end_pages_by_stage`], if it was a plain read of the host. Mostly another such read comes next, which
+    /// begins.
+    #[inline(always)]
+    pub(super) fn end_read_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<Turn, Fault> {
+        if self.dies[die as usize].class != Class::HOST_READ {
+            return Ok(Turn::Not);
+        }
+        let quiet = self.shared_count == 0 && self.dirty.is_empty();
+        let Some((done, next)) = self.end_lone_read(die, quiet) else { return Ok(Turn::Not) };
+        (self.ended_as, self.only) = (Ended::Alone, done);
+        if let Some(stage) = &mut self.stage {
+            stage.end_page(die, Class::HOST_READ);
+        }
+        let Next::Read(read) = next else { return Ok(Turn::Idle) };
+        self.begin_next_read::<true>(die, read, queue)?;
+        Ok(Turn::Begun)
+    }
+
     /// Ends a program of the host, or a command of one page that read for the host, or read or programmed for GC, as [`Kernel::complete`] would;
     /// false if it has to be ended elsewhere, and nothing has happened yet.
     #[inline(always)]
@@ -69,16 +98,6 @@ impl Kernel {
                 self.leave_page(die, GC_WRITE);
                 self.page_was_moved(slot);
             }
-            Class::HOST_READ if count == 1 => {
-                let op = self.slab.get(slot);
-                if op.role != Role::Plain || op.next != NONE {
-                    return false;
-                }
-                let left = self.leave_page(die, Class::HOST_READ);
-                let FlashOp { owner, units, bytes, ready, delayed, .. } = self.slab.take(slot);
-                let gc_affected = delayed || ready < left.collector_end();
-                self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
-            }
             Class::HOST_WRITE => {
                 if let Some(stage) = &mut self.stage {
                     stage.end_pages(die, Class::HOST_WRITE, count.into());
@@ -92,12 +111,11 @@ impl Kernel {
 
     /// A command of one page of a class has ended at a die.
     #[inline(always)]
-    fn leave_page(&mut self, die: u32, class: Class) -> Left {
-        let left = self.leave_lone(die, class);
+    fn leave_page(&mut self, die: u32, class: Class) {
+        self.leave_lone(die, class);
         if let Some(stage) = &mut self.stage {
             stage.end_page(die, class);
         }
-        left
     }
 
     /// The page of a victim was read: its unit waits in the stage to be written if it is still valid.
@@ -177,11 +195,13 @@ impl Kernel {
         stage.push_new(&mut self.slab, op, (at, class));
     }
 
-    /// A command of a die has ended where commands go page by page: the oldest operation that was sent to it starts, and others are sent from the
-    /// stage.
+    /// A command of a die has ended where commands go page by page: the oldest operation that was sent to it starts, unless it has begun, and
+    /// others are sent from the stage.
     #[inline(always)]
-    pub(super) fn go_on_at(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
-        self.start_next_page_at(die, queue)?;
+    pub(super) fn go_on_at(&mut self, die: u32, has_begun: bool, queue: &mut EventQueue) -> Result<(), Fault> {
+        if !has_begun {
+            self.start_next_page_at(die, queue)?;
+        }
         if self.is_calm_in_pages() {
             if self.stage_is_quiet() || self.look_for_pages::<true>() {
                 debug_assert!(self.is_settled(), "something else is left to do");
@@ -333,13 +353,11 @@ impl Kernel {
     #[inline(always)]
     fn dispatch_sent_page(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         debug_assert!(self.takes_oldest, "drives with another order do not go this way");
-        let waiting = self.dies[die as usize].waiting.of_host_and_gc().filter(|_| self.shared_count == 0);
-        if waiting == Some(0) {
+        // No closure decides on it: that would be a call.
+        let waiting = self.dies[die as usize].waiting.of_host_and_gc();
+        if let (Some(waiting), 0) = (waiting, self.shared_count) {
             // A die has nothing but what it waits for or runs.
-            return Ok(());
-        }
-        if let Some(waiting) = waiting.filter(|&waiting| self.all_have_pages(die, waiting)) {
-            if self.begin_sent_page(die, waiting, queue)? {
+            if waiting == 0 || self.all_have_pages(die, waiting) && self.begin_sent_page(die, waiting, queue)? {
                 return Ok(());
             }
         }
@@ -429,7 +447,7 @@ impl Kernel {
         }
         self.busy += 1;
         let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
-        self.start_page_read::<false>(die, slot, (page, bytes), class, queue)?;
+        self.start_page_read(die, slot, (page, bytes), class, queue)?;
         Ok(true)
     }
 

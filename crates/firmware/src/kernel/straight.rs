@@ -19,24 +19,50 @@ use wordline_flash::{Kind, PageAddress};
 const GC_READ: Class = Class::new(Task::GC, Action::Read);
 
 /// What comes next at a die whose command has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+#[derive(Clone, Copy)]
+pub(super) enum Next {
     /// The general path has to look at it.
     General,
     /// Nothing waits there.
     Nothing,
-    /// The oldest read of a plane; others wait for these planes, as bits.
-    Read(u32, u32),
+    /// The oldest read of a plane, which was taken out of its queue.
+    Read(Found),
+    /// The same of more than a unit of the host: it waits still, and has to be looked at. Others wait for these planes, as bits.
+    Wide(u32, u32),
+}
+
+/// A read that was taken out of the queue of its plane, while others wait for these planes of its die, as bits.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    slot: u32,
+    /// Its plane in the die.
+    at: u32,
+    source: u32,
+    owner: u32,
+    bytes: u32,
+    others: u32,
+}
+
+/// How the end of a command was handled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Not at all: nothing has happened.
+    #[default]
+    Not,
+    /// What is done is in the list.
+    Listed,
+    /// What is done before all that is in the list is told alone.
+    Alone,
 }
 
 /// Where a unit lies, and whether its die is busy.
 #[derive(Clone, Copy)]
-struct Spot {
-    source: u32,
-    block: u32,
-    plane: u32,
-    die: u32,
-    busy: bool,
+pub(super) struct Spot {
+    pub source: u32,
+    pub block: u32,
+    pub plane: u32,
+    pub die: u32,
+    pub busy: bool,
 }
 
 impl Kernel {
@@ -45,13 +71,8 @@ impl Kernel {
         self.notes.is_none() && self.would_go_straight()
     }
 
-    /// The same with accounts of requests, and nothing else that is noted.
-    fn goes_straight_noted(&self) -> bool {
-        self.keeps_accounts_only() && self.would_go_straight()
-    }
-
     /// The same, were nothing noted.
-    fn would_go_straight(&self) -> bool {
+    pub(super) fn would_go_straight(&self) -> bool {
         let plain_map = self.table.is_none() && !self.has_slc;
         let plain_order = !self.detours && !self.follows_ends && !self.attentive && !self.mixes && self.hold_below == 0;
         let unwatched = !self.outside && !self.holding.asks && self.read_limit == u32::MAX;
@@ -80,7 +101,7 @@ impl Kernel {
     #[inline(always)]
     pub(super) fn is_quiet_straight(&self) -> bool {
         let stuck = self.stalled && self.busy == 0;
-        let quiet = self.dirty.is_empty() && !(stuck | self.shared_dirty) && self.fault.is_none();
+        let quiet = !stuck && !self.shared_dirty && self.dirty.is_empty() && self.fault.is_none();
         debug_assert_eq!(quiet, self.is_quiet(), "something else holds reads up");
         quiet
     }
@@ -97,7 +118,7 @@ impl Kernel {
     ///
     /// # Errors
     /// When a rule is broken.
-    #[inline]
+    #[inline(always)]
     pub fn read_straight(
         &mut self,
         now: Time,
@@ -109,39 +130,12 @@ impl Kernel {
         if !self.straight {
             return Ok(self.straight_by_stage && self.read_straight_by_stage(now, (request, unit, bytes), queue)?);
         }
-        self.read_unit::<false>(now, request, (unit, bytes), queue)
-    }
-
-    /// The same where accounts of requests are kept: the request is one that has begun its way.
-    ///
-    /// # Errors
-    /// When a rule is broken.
-    #[inline(never)]
-    pub fn read_straight_noted(
-        &mut self,
-        now: Time,
-        request: u32,
-        unit: u32,
-        bytes: u32,
-        queue: &mut EventQueue,
-    ) -> Result<bool, Fault> {
-        Ok(self.straight_noted && self.read_unit::<true>(now, request, (unit, bytes), queue)?)
-    }
-
-    #[inline(always)]
-    fn read_unit<const NOTED: bool>(
-        &mut self,
-        now: Time,
-        request: u32,
-        (unit, bytes): (u32, u32),
-        queue: &mut EventQueue,
-    ) -> Result<bool, Fault> {
         if self.buffer.holds(unit) || !self.is_quiet_straight() {
             return Ok(false);
         }
         let Some(spot) = self.spot_of(unit) else { return Ok(false) };
         self.now = now;
-        self.read_at::<NOTED>(spot, FlashOp { unit, owner: request, bytes, ..FlashOp::default() }, queue)?;
+        self.read_at(spot, FlashOp { unit, owner: request, bytes, ..FlashOp::default() }, queue)?;
         Ok(true)
     }
 
@@ -167,7 +161,7 @@ impl Kernel {
         let Some(spots) = self.spots_of(first) else { return Ok(false) };
         self.now = now;
         for (unit, (spot, bytes)) in (first..).zip(spots.into_iter().zip(bytes)) {
-            self.read_at::<false>(spot, FlashOp { unit, owner: request, bytes, ..FlashOp::default() }, queue)?;
+            self.read_at(spot, FlashOp { unit, owner: request, bytes, ..FlashOp::default() }, queue)?;
         }
         Ok(true)
     }
@@ -208,12 +202,12 @@ impl Kernel {
         let stamp = self.shadow.as_mut().map_or(0, |shadow| shadow.version());
         let bytes = self.plan.unit_bytes;
         let read = FlashOp { unit, owner: request, bytes, stamp, role: Role::Merge, ..FlashOp::default() };
-        self.read_at::<false>(spot, read, queue)
+        self.read_at(spot, read, queue)
     }
 
     /// Where a unit lies, if its die is busy, or idle without other work.
     #[inline(always)]
-    fn spot_of(&self, unit: u32) -> Option<Spot> {
+    pub(super) fn spot_of(&self, unit: u32) -> Option<Spot> {
         let source = self.map.place(unit)?;
         let block = self.units_per_block.quotient(source);
         let plane = self.blocks_per_plane.quotient(block);
@@ -232,7 +226,7 @@ impl Kernel {
 
     /// Puts a read into the queue of its busy die, or starts it at its idle one.
     #[inline(always)]
-    fn read_at<const NOTED: bool>(&mut self, spot: Spot, op: FlashOp, queue: &mut EventQueue) -> Result<(), Fault> {
+    fn read_at(&mut self, spot: Spot, op: FlashOp, queue: &mut EventQueue) -> Result<(), Fault> {
         let Spot { source, block, plane, die, busy } = spot;
         self.sequence += 1;
         let (ready, sequence) = (self.now, self.sequence);
@@ -247,85 +241,168 @@ impl Kernel {
         let slot = self.slab.insert(read);
         self.busy += 1;
         let page = self.page_address(plane, block, self.page_of(source));
-        self.start_page_read::<NOTED>(die, slot, (page, op.bytes), Class::HOST_READ, queue)
+        self.start_page_read(die, slot, (page, op.bytes), Class::HOST_READ, queue)
     }
 
-    /// Ends the command of a class of a die, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a plain read; false if it has to take
-    /// the general path, and nothing has happened yet.
+    /// Ends the command of a die that has read for the host, as [`Kernel::complete`] and [`Kernel::pump`] would, if it was a plain read; if it has
+    /// to take the general path, nothing has happened yet. How it was handled is told beside.
     ///
     /// # Errors
     /// When a rule is broken.
-    #[inline]
-    pub(super) fn end_straight(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
-        if class != Class::HOST_READ || !self.straight {
-            return Ok(class == Class::HOST_READ && self.straight_noted && self.end_noted(die, queue)?);
-        }
-        self.end_read_at::<false>(die, queue)
-    }
-
-    /// The same where accounts of requests are kept.
-    #[inline(never)]
-    fn end_noted(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        self.end_read_at::<true>(die, queue)
-    }
-
     #[inline(always)]
-    fn end_read_at<const NOTED: bool>(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
-        let Self { dies, slab, .. } = self;
+    pub(super) fn end_straight(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        let quiet = self.shared_count == 0 && self.is_quiet_straight();
+        let Some((done, next)) = self.end_lone_read(die, quiet) else {
+            self.ended_as = Ended::Not;
+            return Ok(());
+        };
+        (self.ended_as, self.only) = (Ended::Alone, done);
+        if let Next::Read(found) = next {
+            return self.begin_next_read::<false>(die, found, queue);
+        }
+        if matches!(next, Next::Nothing) && !self.stalled {
+            return Ok(());
+        }
+        self.go_on_with(die, next, queue)
+    }
+
+    /// Ends the command of a die that has read for the host, if it was a plain read of one page; none if not, and nothing has happened yet. Gives
+    /// what is done, and what comes next, if nothing else is to be looked at: a read has the die then, but has not begun.
+    #[inline(always)]
+    pub(super) fn end_lone_read(&mut self, die: u32, quiet: bool) -> Option<(HostDone, Next)> {
+        let (now, first) = (self.now, die * self.planes_per_die.get());
+        // All that a die has is looked up once.
+        let Self { dies, slab, queues, map, plane_use, .. } = self;
         let state = &mut dies[die as usize];
-        if state.count != 1 || state.counted != END_OF_TIME {
-            return Ok(false);
+        if state.count != 1 {
+            return None;
         }
         debug_assert!(!state.mixed, "no command has operations of several tasks");
-        let plain = |op: &FlashOp| op.role == Role::Plain && op.next == NONE;
-        let Some(op) = slab.take_if(state.pages[0], plain) else { return Ok(false) };
+        let op = slab.take_if(state.pages[0], |op| op.role == Role::Plain && op.next == NONE)?;
         let FlashOp { owner, units, bytes, .. } = op;
         let gc_affected = op.delayed || op.ready < state.collector_end;
-        (state.busy, state.count) = (false, 0);
-        state.occupied[Class::HOST_READ.index()] += self.now - state.since;
-        let (slot, waiting) = (state.pages[0], state.waiting.only_host_reads());
-        if NOTED {
-            self.witness_idle(die);
-            self.witness_end(slot, &op, false, gc_affected);
+        state.occupied[Class::HOST_READ.index()] += now - state.since;
+        if state.counted != END_OF_TIME {
+            let from = std::mem::replace(&mut state.counted, now);
+            plane_use.add(now - from, now - state.since.max(from));
         }
-        self.done.push(HostDone { request: owner, units: u32::from(units), bytes, gc_affected });
-        let next = match waiting {
-            Some(planes) if self.shared_count == 0 && self.is_quiet_straight() => self.next_read(die, planes),
+        let done = HostDone { request: owner, units: u32::from(units), bytes, gc_affected };
+        let next = match state.waiting.only_host_reads() {
+            Some(0) if quiet => Next::Nothing,
+            Some(planes) if quiet => {
+                let at = oldest_read(queues, first, planes);
+                let others = planes & !(1 << at);
+                let lead = read_queue(queues, first + at).lead_of(slab).expect("it waits there");
+                let op = lead.op();
+                if op.units > 1 || op.role == Role::Part {
+                    Next::Wide(first + at, others)
+                } else if !map.lies_at(op.unit, op.source) {
+                    Next::General
+                } else {
+                    let Taken { slot, op, last } = lead.take();
+                    if last {
+                        state.waiting.clear(Class::HOST_READ, at);
+                    }
+                    let FlashOp { source, owner, bytes, .. } = op;
+                    // The die goes on with a command of the same class.
+                    (state.since, state.pages[0]) = (now, slot);
+                    return Some((done, Next::Read(Found { slot, at, source, owner, bytes, others })));
+                }
+            }
             _ => Next::General,
         };
-        if let Next::Read(plane, others) = next {
-            self.start_next_read::<NOTED>(die, plane, Class::HOST_READ, others, queue)?;
-            return Ok(true);
-        }
+        (state.busy, state.count) = (false, 0);
         self.busy -= 1;
-        if next == Next::General || self.stalled {
-            self.mark(die);
-            self.pump(queue)?;
-        }
-        Ok(true)
+        Some((done, next))
     }
 
-    /// What comes next at a die: the oldest read that waits there, where nothing but reads of the host for these planes does.
+    /// A die that has just become idle may have something to do, for which there is no short way.
+    #[inline(never)]
+    fn go_on_with(&mut self, die: u32, next: Next, queue: &mut EventQueue) -> Result<(), Fault> {
+        match next {
+            Next::Wide(plane, others) if self.leads_wide(plane) => {
+                self.busy += 1;
+                self.start_next_read(die, plane, Class::HOST_READ, others, queue)
+            }
+            Next::General if self.straight_moves => self.go_on_moving(die, queue),
+            _ => {
+                self.mark(die);
+                self.pump(queue)
+            }
+        }
+    }
+
+    /// True if the units of the oldest read of the host that waits for a plane lie where it expects them.
+    fn leads_wide(&self, plane: u32) -> bool {
+        self.is_current(self.slab.get(self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].head))
+    }
+
+    /// Begins a read of the host at its die, which has it as its only one, with partners of other planes.
+    /// `STAGED` says that there is a commit stage, which is told of it.
     #[inline(always)]
-    fn next_read(&self, die: u32, planes: u32) -> Next {
-        if planes == 0 {
-            return Next::Nothing;
+    pub(super) fn begin_next_read<const STAGED: bool>(
+        &mut self,
+        die: u32,
+        read: Found,
+        queue: &mut EventQueue,
+    ) -> Result<(), Fault> {
+        let Found { slot, at, source, owner, bytes, others } = read;
+        let class = Class::HOST_READ;
+        let block = self.units_per_block.quotient(source);
+        let page = self.units_per_page.quotient(source - block * self.plan.units_per_block);
+        if others != 0 && self.window > 0 && self.is_joined(die, (owner, page), others) {
+            return self.begin_found_joined(die, read, page, queue);
         }
+        if let Some(stage) = self.stage.as_mut().filter(|_| STAGED) {
+            stage.start_page(die, class);
+        }
+        if self.shadow.is_some() {
+            self.check_shadow(slot)?;
+        }
+        self.count_direct(class, 1);
+        let plane = die * self.planes_per_die.get() + at;
+        let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
+        self.flash.read_page(self.now, die, page, bytes, queue)?;
+        Ok(())
+    }
+
+    /// True if any of the reads of the host that wait for planes of a die, as bits, can share the command of one for an owner, of a page.
+    #[inline(always)]
+    fn is_joined(&self, die: u32, of: (u32, u32), mut others: u32) -> bool {
         let first = die * self.planes_per_die.get();
-        let at = if planes.is_power_of_two() { planes.trailing_zeros() } else { self.oldest_bit(first, planes.into()) };
-        let plane = first + at;
-        let head = self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].head;
-        if self.is_current(self.slab.get(head)) {
-            Next::Read(plane, planes & !(1 << at))
-        } else {
-            Next::General
+        while others != 0 {
+            let partner = first + others.trailing_zeros();
+            others &= others - 1;
+            if self.finds_joining(partner, of, Class::HOST_READ).is_some() {
+                return true;
+            }
         }
+        false
+    }
+
+    /// Begins a read of the host and those that share its command.
+    #[inline(never)]
+    fn begin_found_joined(&mut self, die: u32, read: Found, page: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        let Found { slot, owner, others, .. } = read;
+        let class = Class::HOST_READ;
+        self.dies[die as usize].count = 0;
+        if self.join_straight(die, slot, (owner, page), class, others)? {
+            let pages = self.command.planes();
+            if let Some(stage) = &mut self.stage {
+                // They take their own places.
+                stage.starting += pages as u32;
+                stage.count_start(die, class, pages as i32);
+            }
+            self.count_direct(class, pages as u64);
+            self.flash.begin(self.now, die, &self.command, queue)?;
+        }
+        Ok(())
     }
 
     /// Starts the oldest read of a class that waits for a plane of a die, with partners of other planes, as bits. The die counts as one
     /// that works.
     #[inline(always)]
-    pub(super) fn start_next_read<const NOTED: bool>(
+    pub(super) fn start_next_read(
         &mut self,
         die: u32,
         plane: u32,
@@ -343,28 +420,18 @@ impl Kernel {
         let block = self.units_per_block.quotient(source);
         let page = self.units_per_page.quotient(source - block * self.plan.units_per_block);
         if others != 0 && self.window > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
-            return self.begin_joined::<NOTED>(die, class, queue);
+            return self.begin_joined(die, class, queue);
         }
-        self.start_page_read::<NOTED>(die, slot, (self.page_address(plane, block, page), bytes), class, queue)
+        let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
+        self.start_page_read(die, slot, (page, bytes), class, queue)
     }
 
     /// Sends reads of several planes to their die, which counts as one that works.
     #[inline(never)]
-    pub(super) fn begin_joined<const NOTED: bool>(
-        &mut self,
-        die: u32,
-        class: Class,
-        queue: &mut EventQueue,
-    ) -> Result<(), Fault> {
+    pub(super) fn begin_joined(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
         self.count_direct(class, self.command.planes() as u64);
         self.dies[die as usize].begin(class, self.now);
-        if NOTED {
-            self.foresee(class, None);
-        }
         self.flash.begin(self.now, die, &self.command, queue)?;
-        if NOTED {
-            self.witness_at(die, class);
-        }
         Ok(())
     }
 
@@ -378,19 +445,12 @@ impl Kernel {
         class: Class,
         mut others: u32,
     ) -> Result<bool, Fault> {
-        let (first, window) = (die * self.planes_per_die.get(), self.window);
-        let any_owner = !self.keeps_to_request(class);
-        let fits = |kernel: &Self, op: &FlashOp| kernel.joins(op, page) && (any_owner || op.owner == owner);
+        let first = die * self.planes_per_die.get();
         let mut joined = false;
         while others != 0 {
             let partner = first + others.trailing_zeros();
             others &= others - 1;
-            let fifo = &self.queues[partner as usize * CLASSES + class.index()];
-            if class == GC_READ && self.passes_over(fifo, partner, page) {
-                debug_assert!(!fifo.iter(&self.slab).any(|op| self.page_of(op.source) == page), "it is read in order");
-                continue;
-            }
-            let Some(found) = fifo.position(&self.slab, window, |op| fits(self, op)) else { continue };
+            let Some(found) = self.finds_joining(partner, (owner, page), class) else { continue };
             if !joined {
                 self.command.clear(Kind::Read);
                 self.add_read(die, slot)?;
@@ -399,6 +459,18 @@ impl Kernel {
             self.take_partner(die, partner, class, found)?;
         }
         Ok(joined)
+    }
+
+    /// The first read that waits for a plane, and the one before it, that can share the command of a read of a class, for an owner, of a page.
+    #[inline(always)]
+    fn finds_joining(&self, plane: u32, (owner, page): (u32, u32), class: Class) -> Option<(u32, u32)> {
+        let fifo = &self.queues[plane as usize * CLASSES + class.index()];
+        if class == GC_READ && self.passes_over(fifo, plane, page) {
+            debug_assert!(!fifo.iter(&self.slab).any(|op| self.page_of(op.source) == page), "it is read in order");
+            return None;
+        }
+        let (any_owner, from) = (!self.keeps_to_request(class), self.first_of_page(page));
+        fifo.position(&self.slab, self.window, |op| self.joins(op, from) && (any_owner || op.owner == owner))
     }
 
     /// True if no read of GC that waits for a plane can be of such a page: one job reads its block from the first page to the last, and the oldest
@@ -428,7 +500,7 @@ impl Kernel {
 
     /// Sends a plain read of one page to its die, as [`Kernel::add_read`] and [`Kernel::start`] would. The die counts as one that works.
     #[inline(always)]
-    pub(super) fn start_page_read<const NOTED: bool>(
+    pub(super) fn start_page_read(
         &mut self,
         die: u32,
         slot: u32,
@@ -443,19 +515,35 @@ impl Kernel {
         let state = &mut self.dies[die as usize];
         state.begin(class, self.now);
         (state.pages[0], state.count) = (slot, 1);
-        if NOTED {
-            self.foresee(class, None);
-        }
         self.flash.read_page(self.now, die, page, bytes, queue)?;
-        if NOTED {
-            self.witness_at(die, class);
-        }
         Ok(())
     }
+}
 
-    /// Notes whom the command serves that a die has just begun.
-    fn witness_at(&mut self, die: u32, class: Class) {
-        let state = &self.dies[die as usize];
-        self.witness(die, class, (state.count, state.pages));
+/// Where reads of the host wait for a plane.
+#[inline(always)]
+fn read_queue(queues: &mut [Fifo], plane: u32) -> &mut Fifo {
+    &mut queues[plane as usize * CLASSES + Class::HOST_READ.index()]
+}
+
+/// Of planes of a die, from its first one on, where reads of the host wait, of which there are some, the one with the oldest. Mostly there are two
+/// at most.
+#[inline(always)]
+fn oldest_read(queues: &[Fifo], first: u32, planes: u32) -> u32 {
+    let queues = &queues[first as usize * CLASSES + Class::HOST_READ.index()..];
+    let number = |at: u32| queues[at as usize * CLASSES].number();
+    let low = planes.trailing_zeros();
+    let mut others = planes & (planes - 1);
+    if others == 0 {
+        return low;
     }
+    let (mut found, mut oldest) = (low, number(low));
+    while others != 0 {
+        let at = others.trailing_zeros();
+        others &= others - 1;
+        if number(at) < oldest {
+            (found, oldest) = (at, number(at));
+        }
+    }
+    found
 }

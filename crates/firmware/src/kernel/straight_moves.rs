@@ -93,13 +93,23 @@ impl Kernel {
             GC_WRITE => self.end_moved_program(die),
             _ => return Ok(false),
         }
-        if !self.dirty.is_empty() {
-            self.mark(die);
-        } else if !(in_rows && self.dispatch_row(die, queue)?) {
-            self.dispatch_any(die, queue)?;
+        if in_rows && self.dirty.is_empty() && self.dispatch_row(die, queue)? {
+            self.run_straight(queue)?;
+            return Ok(true);
         }
-        self.run_straight(queue)?;
+        self.go_on_moving(die, queue)?;
         Ok(true)
+    }
+
+    /// A command of a die has ended: its oldest operation starts, and what other dies may have to do is looked at.
+    #[inline(always)]
+    pub(super) fn go_on_moving(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+        if self.dirty.is_empty() {
+            self.dispatch_any(die, queue)?;
+        } else {
+            self.mark(die);
+        }
+        self.run_straight(queue)
     }
 
     /// A die is idle again after a command of a class: counts its time; gives the operations of the command.
@@ -492,7 +502,7 @@ impl Kernel {
         match class {
             Class::HOST_READ | GC_READ if self.leads_current(plane, class) => {
                 self.busy += 1;
-                return self.start_next_read::<false>(die, plane, class, others, queue);
+                return self.start_next_read(die, plane, class, others, queue);
             }
             Class::HOST_READ => self.reroute_oldest(plane),
             Class::HOST_WRITE | GC_WRITE => {

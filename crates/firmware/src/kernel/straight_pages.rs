@@ -330,11 +330,11 @@ impl Kernel {
         let block = self.units_per_block.quotient(source);
         let page = source - block * self.plan.units_per_block;
         if others != 0 && self.window > 0 && self.join_straight(die, slot, (owner, page), class, others)? {
-            self.begin_joined::<false>(die, class, queue)?;
+            self.begin_joined(die, class, queue)?;
             return Ok(true);
         }
         let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
-        self.start_page_read::<false>(die, slot, (page, bytes), class, queue)?;
+        self.start_page_read(die, slot, (page, bytes), class, queue)?;
         Ok(true)
     }
 

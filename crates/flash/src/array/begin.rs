@@ -127,17 +127,19 @@ impl Flash {
         page: (PageAddress, u32),
         agenda: &mut impl Agenda,
     ) -> Result<bool, FlashError> {
-        let Seat { channel, package: at, die, .. } = self.seats[lane as usize];
-        let package = &mut self.packages[at as usize];
+        let Self { packages, channels, timing, seats, passed, .. } = self;
+        let seats = &mut seats[..];
+        let Seat { channel, package: at, die, .. } = seats[lane as usize];
+        let package = &mut packages[at as usize];
         if lane >= self.dies || self.recorder.is_some() || package.wears() {
             return Ok(false);
         }
-        let bus = &mut self.channels[channel as usize];
-        let mut port = Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane };
-        let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut Silent };
+        let bus = &mut channels[channel as usize];
+        let mut port = Port { bus, lanes: &mut *seats, passed, lane };
+        let around = Around { now, timing, bus: &mut port, log: &mut Silent };
         match package.begin_single(die, kind, page, around) {
             Ok(time) => {
-                self.set_due(lane, time, agenda);
+                seats[lane as usize].wake_at(time, agenda);
                 Ok(true)
             }
             Err(violation) => Err(self.story(now, at as usize, violation)),
@@ -157,17 +159,19 @@ impl Flash {
         command: &Command,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        let Seat { channel, package: at, die, .. } = self.seats[lane as usize];
-        let package = &mut self.packages[at as usize];
+        let Self { packages, channels, timing, seats, passed, .. } = self;
+        let seats = &mut seats[..];
+        let Seat { channel, package: at, die, .. } = seats[lane as usize];
+        let package = &mut packages[at as usize];
         if lane >= self.dies || self.recorder.is_some() || package.wears() {
             return self.begin_any(now, lane, command, agenda);
         }
-        let bus = &mut self.channels[channel as usize];
-        let mut port = Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane };
-        let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut Silent };
+        let bus = &mut channels[channel as usize];
+        let mut port = Port { bus, lanes: &mut *seats, passed, lane };
+        let around = Around { now, timing, bus: &mut port, log: &mut Silent };
         match package.begin_program(die, command, around) {
             Ok(time) => {
-                self.set_due(lane, time, agenda);
+                seats[lane as usize].wake_at(time, agenda);
                 Ok(())
             }
             Err(violation) => Err(self.story(now, at as usize, violation)),

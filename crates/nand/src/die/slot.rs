@@ -107,9 +107,16 @@ impl Slot {
         bus: &mut impl Bus,
     ) -> Time {
         debug_assert_eq!(self.kept, 0, "the bus is held between the addresses of several planes");
-        let on_bus = timing.on_bus(segment, bytes);
-        let start = bus.reserve(now, on_bus, !segment.moves_data());
-        self.book::<L>(segment, bytes, on_bus, times, now, start);
+        let with_data = segment.moves_data();
+        let on_bus = if with_data { timing.on_bus(segment, bytes) } else { timing.on_bus_without_data(segment) };
+        // Before the bus is asked: side by side, both sums would go through a vector.
+        times.bus[segment as usize].count += 1;
+        let start = bus.reserve(now, on_bus, !with_data);
+        times.contention += start - now;
+        times.bus[segment as usize].time += on_bus;
+        if L::WANTED {
+            self.note(segment, bytes, on_bus, now);
+        }
         self.busy = busy;
         start + on_bus + busy
     }
@@ -182,11 +189,14 @@ impl Slot {
         used.time += on_bus;
         used.count += 1;
         if L::WANTED {
-            self.ready = now;
-            self.segment = segment;
-            self.bytes = bytes;
-            self.on_bus = on_bus;
+            self.note(segment, bytes, on_bus, now);
         }
+    }
+
+    /// Keeps a use of the bus, to log it when it has ended.
+    #[inline(always)]
+    fn note(&mut self, segment: Segment, bytes: u32, on_bus: Time, ready: Time) {
+        (self.ready, self.segment, self.bytes, self.on_bus) = (ready, segment, bytes, on_bus);
     }
 
     /// The first plane of a copyback, from number `from` on, whose data come out.

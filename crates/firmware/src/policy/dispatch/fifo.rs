@@ -46,4 +46,8 @@ impl Dispatch for Fifo {
     fn admits(&mut self, in_service: u32) -> bool {
         in_service < self.window
     }
+
+    fn admits_below(&self) -> u32 {
+        self.window
+    }
 }

@@ -216,6 +216,14 @@ impl Dispatch for Guest {
         seat.ask(|guest| guest.admits(in_service)).unwrap_or(true)
     }
 
+    fn admits_below(&self) -> u32 {
+        if self.0.limits_requests {
+            0
+        } else {
+            u32::MAX
+        }
+    }
+
     fn tags(&self) -> Option<TagRules> {
         self.0.tags
     }

@@ -211,6 +211,10 @@ pub trait Dispatch {
     fn admits(&mut self, _in_service: u32) -> bool {
         true
     }
+    /// With fewer requests in service it may always be, whatever it is: then [`Dispatch::admits`] need not be asked. It is fixed for a drive.
+    fn admits_below(&self) -> u32 {
+        u32::MAX
+    }
     /// How operations of the host are committed, if together as transactions of packages.
     fn commits(&self) -> Option<Commits> {
         None
@@ -335,6 +339,7 @@ policies! {
     guest guest::Guest;
     methods {
         fn admits(self: &mut Self, in_service: u32) -> bool;
+        fn admits_below(self: &Self) -> u32;
         fn commits(self: &Self) -> Option<Commits>;
         fn banks(self: &Self) -> Option<Order>;
         fn choices(self: &Self) -> Choices;
