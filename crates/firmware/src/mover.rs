@@ -250,7 +250,7 @@ impl Jobs {
     }
 
     /// A page read of a job ended; gives the job.
-    #[inline]
+    #[inline(always)]
     pub fn read_ended(&mut self, slot: u32) -> &Job {
         let job = &mut self.jobs[slot as usize];
         job.reads -= 1;

@@ -73,7 +73,7 @@ impl Kernel {
         let die = dies.trailing_zeros();
         let one = PAGES && dies.is_power_of_two();
         if !one || !self.send_at_once(die, (host != 0, gc != 0)) {
-            self.send_among(ways);
+            self.send_among::<PAGES>(ways);
         }
         // Writes may have found no page.
         self.dirty.is_empty() && !(self.stalled && self.busy == 0)
@@ -140,11 +140,12 @@ impl Kernel {
 
     /// Sends what the policy chooses of host and GC, while these may go to dies that may have room. What was found for one stays, unless the
     /// other goes to the same die.
+    /// `PAGES` says that commands go page by page.
     #[inline(never)]
-    fn send_among(&mut self, ways: Ways) {
+    fn send_among<const PAGES: bool>(&mut self, ways: Ways) {
         let Some(mut stage) = self.stage.take() else { return };
-        let mut host = self.oldest_at(&stage, Task::HOST, ways.host);
-        let mut gc = self.oldest_at(&stage, Task::GC, ways.gc);
+        let mut host = self.oldest_at::<PAGES>(&stage, Task::HOST, ways.host);
+        let mut gc = self.oldest_at::<PAGES>(&stage, Task::GC, ways.gc);
         loop {
             let chosen = match (host.die != NONE, gc.die != NONE) {
                 (false, false) => None,
@@ -154,13 +155,13 @@ impl Kernel {
             };
             let Some(task) = chosen else { break };
             let Bound { first, die } = if task == Task::HOST { host } else { gc };
-            self.send_lead(&mut stage, first, die);
+            self.send_lead::<PAGES>(&mut stage, first, die);
             let Some(ways) = stage.ways() else { break };
             if task == Task::HOST || host.die == die {
-                host = self.oldest_at(&stage, Task::HOST, ways.host);
+                host = self.oldest_at::<PAGES>(&stage, Task::HOST, ways.host);
             }
             if task == Task::GC || gc.die == die {
-                gc = self.oldest_at(&stage, Task::GC, ways.gc);
+                gc = self.oldest_at::<PAGES>(&stage, Task::GC, ways.gc);
             }
         }
         stage.settle_bound();
@@ -193,7 +194,7 @@ impl Kernel {
                 task = chosen;
             }
             let Bound { first, die } = found.of[task.index()];
-            self.send_lead(stage, first, die);
+            self.send_lead::<false>(stage, first, die);
             let again =
                 if others == Tasks::default() { std::mem::take(&mut found.tasks) } else { found.forget(task, die) };
             tasks = self.may_be_sent(stage, again.and(stage.tasks()));
@@ -231,8 +232,8 @@ impl Kernel {
 
     /// The same where all dies have a bit in a word: mostly the oldest of all may go.
     #[inline(always)]
-    fn oldest_at(&mut self, stage: &Stage, task: Task, dies: u64) -> Bound {
-        if !self.by_stage_in_pages {
+    fn oldest_at<const PAGES: bool>(&mut self, stage: &Stage, task: Task, dies: u64) -> Bound {
+        if !PAGES && !self.by_stage_in_pages {
             return self.older_at(stage, task, (0, dies), NOWHERE);
         }
         let (mut best, mut left) = (NOWHERE, dies);
@@ -328,8 +329,8 @@ impl Kernel {
 
     /// As [`Kernel::send`] where all that waits in the stage waits for a die.
     #[inline(always)]
-    fn send_lead(&mut self, stage: &mut Stage, first: First, die: u32) {
-        if self.by_stage_in_pages && first.waits_for_plane() {
+    fn send_lead<const PAGES: bool>(&mut self, stage: &mut Stage, first: First, die: u32) {
+        if (PAGES || self.by_stage_in_pages) && first.waits_for_plane() {
             let slot = stage.send_first(first, die, &mut self.slab);
             self.goes_to_die(slot, first, (die, stage.at_die(first)));
         } else if self.by_stage_in_planes {

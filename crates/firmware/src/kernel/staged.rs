@@ -85,7 +85,7 @@ impl Kernel {
     #[inline]
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        let settled = self.straight_by_stage && self.is_calm() && self.has_scheduled();
+        let settled = self.straight_by_stage && self.is_calm_by_stage() && self.has_scheduled();
         settled && self.stage.as_ref().is_some_and(|stage| !stage.is_due())
     }
 
@@ -97,7 +97,7 @@ impl Kernel {
                 || (!self.by_stage_in_planes && !stage.has_nothing() && self.dispatch.sees() == Sight::All)
                 || self.now >= self.control_due
         };
-        self.is_calm() && self.stage.as_ref().is_some_and(|stage| !waits_beside(stage))
+        self.is_calm_by_stage() && self.stage.as_ref().is_some_and(|stage| !waits_beside(stage))
     }
 
     /// Where an operation goes whose computing time is over, if it is a read that [`Kernel::send_straight`] may send while its way is
@@ -172,7 +172,9 @@ impl Kernel {
         (request, unit, bytes): (u32, u32, u32),
         queue: &mut EventQueue,
     ) -> Result<bool, Fault> {
-        if self.cores.is_some() || self.table.is_some() || self.buffer.holds(unit) {
+        // Where commands go page by page there are neither.
+        let looks = !self.by_stage_in_pages && (self.cores.is_some() || self.table.is_some());
+        if looks || self.buffer.holds(unit) {
             return Ok(false);
         }
         self.now = now;

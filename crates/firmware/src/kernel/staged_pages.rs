@@ -212,7 +212,17 @@ impl Kernel {
         self.pump_pages(queue)
     }
 
-    /// As [`Kernel::is_calm`]: of what that looks at, the rest is for other drives.
+    /// As [`Kernel::is_calm`] where operations go straight through the stage.
+    #[inline(always)]
+    pub(super) fn is_calm_by_stage(&self) -> bool {
+        if self.by_stage_in_pages {
+            self.is_calm_in_pages()
+        } else {
+            self.is_calm()
+        }
+    }
+
+    /// The same where commands go page by page: of what that looks at, the rest is for other drives.
     #[inline(always)]
     fn is_calm_in_pages(&self) -> bool {
         let stuck = self.stalled && self.busy == 0;
@@ -276,7 +286,7 @@ impl Kernel {
     #[inline(never)]
     pub(super) fn pump_pages(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         self.dispatch_marked(queue)?;
-        if !self.is_calm() {
+        if !self.is_calm_by_stage() {
             return self.run(queue);
         }
         self.look_and_go_on(queue)
