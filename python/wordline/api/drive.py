@@ -174,8 +174,9 @@ class Drive:
         :param repeat: run under so many seeds, ``seed`` and those that follow, each on a fork; the drive stays as
             it is. The result is that of the first, with mean and 95 % confidence interval of each figure under
             ``repeats``. Timeline and tables are of the first.
-        :param time_of: False does not ask where the time of requests goes: ``time_of`` of the result is then None, with what
-            comes from it, and the run takes a half to a third of the CPU time. The table ``requests`` asks in any case.
+        :param time_of: False does not ask where the time of requests goes: ``time_of`` of the result is then None,
+            with what comes from it, and the run takes a half to a third of the CPU time. The table ``requests`` asks in
+            any case.
         :return: the result.
         :raises wordline.InputError: if the workload is wrong, or does not fit the drive.
         :raises wordline.RunError: if the run fails, or another thread uses the drive.

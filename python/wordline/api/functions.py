@@ -100,8 +100,9 @@ def run(
     :param repeat: run under so many seeds, ``seed`` and those that follow; the result is then that of the first, with
         mean and 95 % confidence interval of each figure under ``repeats``. Timeline and tables are of the first.
         With a ``Drive``, each runs on a fork of it, as ``drive.fork().run(load, seed=…)``; the drive stays as it is.
-    :param time_of: False does not ask where the time of requests goes: ``time_of`` of the result is then None, with what
-        comes from it, and the run takes a half to a third of the CPU time. The table ``requests`` asks in any case.
+    :param time_of: False does not ask where the time of requests goes: ``time_of`` of the result is then None,
+        with what comes from it, and the run takes a half to a third of the CPU time. The table ``requests`` asks in
+        any case.
     :param policies: classes of policies in Python that the drive may name (see :mod:`wordline.policy`).
     :return: the result, as ``wordline run --json`` writes it.
     :raises wordline.InputError: if drive, workload or snapshot are wrong.
