@@ -64,7 +64,7 @@ impl Kernel {
         self.by_stage_in_pages
     }
 
-    /// Ends the command of a die, as [`Kernel::end_pages_by_stage`], if it was a plain read of the host. Mostly another such read comes next, which
+    /// Ends the command of a die, as [`Kernel::complete`] would, if it was a plain read of the host. Mostly another such read comes next, which
     /// begins.
     #[inline(always)]
     pub(super) fn end_read_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<Turn, Fault> {
@@ -82,8 +82,8 @@ impl Kernel {
         Ok(Turn::Begun)
     }
 
-    /// Ends a program of the host, or a command of one page that read for the host, or read or programmed for GC, as [`Kernel::complete`] would;
-    /// false if it has to be ended elsewhere, and nothing has happened yet.
+    /// Ends a program of the host, or a command of one page that read or programmed for GC, as [`Kernel::complete`] would; false if it has to be
+    /// ended elsewhere, and nothing has happened yet. Plain reads of the host have [`Kernel::end_read_by_stage`].
     #[inline(always)]
     pub(super) fn end_pages_by_stage(&mut self, die: u32) -> bool {
         let state = &self.dies[die as usize];
