@@ -204,6 +204,43 @@ impl Kernel {
         }
     }
 
+    /// The queue with the oldest operation of a task that can go to a die, and that die: mostly the oldest of all can go, and the others need not
+    /// be asked about.
+    #[inline]
+    pub(super) fn oldest_for(&mut self, stage: &Stage, task: Task) -> Option<(usize, u32)> {
+        let mut roaming = None;
+        let mut number = u64::MAX;
+        for &at in stage.roaming() {
+            let queue = stage.queue(at as usize);
+            if queue.class.task() == task && queue.fifo.number() < number && self.has_company(queue) {
+                (number, roaming) = (queue.fifo.number(), Some(queue));
+            }
+        }
+        let mut bound = NOWHERE;
+        for (word, mut dies) in (0..).zip(stage.open_for(task)) {
+            while dies != 0 {
+                let die = word * 64 + dies.trailing_zeros();
+                dies &= dies - 1;
+                let lead = stage.row_at(task, die).lead;
+                if lead.number < number {
+                    number = lead.number;
+                    bound = Bound { first: lead, die };
+                }
+            }
+        }
+        let found = if bound.die != NONE {
+            self.goes_from(stage, bound.first, bound.die).then_some((bound.first.at() as usize, bound.die))
+        } else {
+            let queue = roaming?;
+            let die = self.head(stage, queue).and_then(|head| head.die);
+            die.map(|die| (queue.first().at() as usize, die))
+        };
+        found.or_else(|| {
+            let Bound { first, die } = self.find_bound(stage, task);
+            (die != NONE).then_some((first.at() as usize, die))
+        })
+    }
+
     /// Finds the queue with the oldest operation of a task that can go to a die, and that die: as [`Kernel::head`] tells of each queue.
     #[inline]
     fn find_bound(&mut self, stage: &Stage, task: Task) -> Bound {

@@ -659,6 +659,10 @@ impl Kernel {
                         self.send_alone(at as usize, queue)?;
                         continue;
                     }
+                    Offer::Task(task) => {
+                        self.send_of(task, queue)?;
+                        continue;
+                    }
                     Offer::Several => {
                         self.run_stage();
                         continue;

@@ -58,6 +58,8 @@ pub(super) enum Offer {
     Nothing,
     /// Operations of one queue.
     Queue(u32),
+    /// Operations of several queues of a task.
+    Task(Task),
     Several,
 }
 
@@ -167,6 +169,12 @@ impl Stage {
     #[inline(always)]
     pub fn lets(&self, task: Task) -> bool {
         self.outstanding[task.index()] < self.limits[task.index()]
+    }
+
+    /// True if a task may have one more operation outstanding, and no second one.
+    #[inline(always)]
+    pub fn lets_one(&self, task: Task) -> bool {
+        self.outstanding[task.index()].saturating_add(1) == self.limits[task.index()]
     }
 
     /// Of some tasks those that may have another operation outstanding.

@@ -47,6 +47,7 @@ impl Kernel {
     pub(super) fn pump_calm(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         match self.offer_of_stage() {
             Offer::Queue(at) => self.send_alone(at as usize, queue)?,
+            Offer::Task(task) => self.send_of(task, queue)?,
             Offer::Several => self.run_stage(),
             Offer::Nothing => {}
         }
@@ -85,11 +86,14 @@ impl Kernel {
         if stage.shows_roaming() || offer != Offer::Nothing {
             for &at in stage.roaming() {
                 let queue = stage.queue(at as usize);
-                if self.has_company(queue) {
+                let task = queue.class.task();
+                if !eligible.has(task) {
+                    // Its company is looked for when it can go.
                     roams = true;
-                    if eligible.has(queue.class.task()) {
-                        offer = if offer == Offer::Nothing { Offer::Queue(at) } else { Offer::Several };
-                    }
+                } else if self.has_company(queue) {
+                    roams = true;
+                    let alone = offer == Offer::Nothing;
+                    offer = if alone { Offer::Queue(at) } else { stage.offer_with(offer, task) };
                 }
             }
         }
@@ -134,27 +138,57 @@ impl Kernel {
     /// As [`Kernel::run_stage`] where the operations of one queue alone may go.
     pub(super) fn send_alone(&mut self, at: usize, queue: &mut EventQueue) -> Result<(), Fault> {
         let Some(mut stage) = self.stage.take() else { return Ok(()) };
-        // What was sent to dies waits for them.
-        let nothing_else = self.dirty.is_empty() && !self.shared_dirty && !self.is_idle_with_writes();
+        let nothing_else = self.has_none_at_idle();
         let mut sent = false;
         while let Some(die) = self.next_alone(&stage, at) {
-            let busy = self.dies[die as usize].busy;
-            if nothing_else && !sent && !busy && stage.load(die) == 0 {
+            if nothing_else && !sent {
                 if let Some(lone) = self.lone(&stage, at, die) {
                     return self.start_alone_at(stage, at, (die, lone), queue);
                 }
             }
-            let looks = self.shared_dirty;
-            self.send(&mut stage, at, die);
+            self.send_where_it_waits(&mut stage, at, (die, nothing_else));
             sent = true;
-            if nothing_else && busy && self.shared_dirty && !looks && self.row_units == 0 {
-                // All that a look at the shared queues would find.
-                (self.shared_dirty, self.stalled) = (false, true);
-            }
         }
         self.settle_alone(&mut stage);
         self.stage = Some(stage);
         Ok(())
+    }
+
+    /// The same where the operations of one task alone may go: mostly one of them goes, and then the task has as many outstanding as it may.
+    pub(super) fn send_of(&mut self, task: Task, queue: &mut EventQueue) -> Result<(), Fault> {
+        let Some(mut stage) = self.stage.take() else { return Ok(()) };
+        let nothing_else = self.has_none_at_idle();
+        let mut sent = false;
+        while stage.lets(task) {
+            let Some((at, die)) = self.oldest_for(&stage, task) else { break };
+            if nothing_else && !sent && stage.lets_one(task) {
+                if let Some(lone) = self.lone_of_last(&stage, at, die) {
+                    return self.start_alone_at(stage, at, (die, lone), queue);
+                }
+            }
+            self.send_where_it_waits(&mut stage, at, (die, nothing_else));
+            sent = true;
+        }
+        self.settle_alone(&mut stage);
+        self.stage = Some(stage);
+        Ok(())
+    }
+
+    /// True if no die and no shared queue has to be looked at: what was sent to dies waits for them.
+    #[inline]
+    fn has_none_at_idle(&mut self) -> bool {
+        self.dirty.is_empty() && !self.shared_dirty && !self.is_idle_with_writes()
+    }
+
+    /// As [`Kernel::send`]; `nothing_else` says that no die and no shared queue has to be looked at beside.
+    #[inline]
+    fn send_where_it_waits(&mut self, stage: &mut Stage, at: usize, (die, nothing_else): (u32, bool)) {
+        let looks = self.shared_dirty;
+        self.send(stage, at, die);
+        if nothing_else && self.dies[die as usize].busy && self.shared_dirty && !looks && self.row_units == 0 {
+            // All that a look at the shared queues would find.
+            (self.shared_dirty, self.stalled) = (false, true);
+        }
     }
 
     /// The valid units of a page that a job read wait in the stage to be written, behind the others of their place: as [`Kernel::enqueue`] of
@@ -253,17 +287,36 @@ impl Kernel {
         self.dispatch.wants(&head, &stage.outstanding, &self.nominal).then_some(die)
     }
 
-    /// What starts at an idle die where nothing waits, if all that a queue can send now is that, and it is still to be done.
+    /// What starts at a die that is idle and for which nothing waits, if all that a queue can send now is that, and it is still to be done.
     #[inline]
     fn lone(&self, stage: &Stage, at: usize, die: u32) -> Option<Lone> {
+        let Queue { class, fifo, .. } = stage.queue(at);
+        let (class, most) = (*class, self.plan.units_per_program);
+        let alone = if class.is_write() {
+            // A page of them, and no second one.
+            fifo.len == most
+                || (class.moves() && fifo.len > most && fifo.len < 2 * most && !self.may_go_alone(fifo, class, 0))
+        } else {
+            fifo.len == 1
+        };
+        if !alone {
+            return None;
+        }
+        self.lone_of_last(stage, at, die)
+    }
+
+    /// The same of the oldest operation of a queue, or of the oldest writes that fill a page, if no other may be sent now.
+    #[inline]
+    fn lone_of_last(&self, stage: &Stage, at: usize, die: u32) -> Option<Lone> {
+        if self.dies[die as usize].busy || stage.load(die) > 0 {
+            return None;
+        }
         let Queue { class, place, fifo, .. } = *stage.queue(at);
         match class.action() {
             Action::Program => {
                 let most = self.plan.units_per_program;
-                let alone = fifo.len == most || (class.moves() && fifo.len > most && fifo.len < 2 * most);
-                let rest_waits = fifo.len == most || !self.may_go_alone(&fifo, class, 0);
                 let plain = !class.is_map_write() && !self.binds_apart && self.row_units == 0;
-                if !alone || !rest_waits || !plain {
+                if fifo.len < most || !plain {
                     return None;
                 }
                 let stream = stream_of(class);
@@ -278,7 +331,6 @@ impl Kernel {
                 let last = self.end_of_full_page(fifo.head, class, most)?;
                 Some(Lone::Page { last, plane })
             }
-            _ if fifo.len > 1 => None,
             Action::Read => {
                 let op = self.slab.get(fifo.head);
                 (op.role != Role::Copy && self.is_current(op)).then_some(Lone::Operation(fifo.head))

@@ -280,7 +280,7 @@ impl Stage {
         offered
     }
 
-    /// The queue of some tasks whose operations wait for a die that may have room: none, one, or several.
+    /// What of some tasks waits for a die that may have room.
     #[inline]
     pub fn offer_of_bound(&self, tasks: Tasks) -> Offer {
         let (mut offer, mut left) = (Offer::Nothing, tasks);
@@ -290,13 +290,27 @@ impl Stage {
                     continue;
                 }
                 let row = self.row_at(task, word * 64 + bits.trailing_zeros()).firsts();
-                if !bits.is_power_of_two() || row.len() > 1 || offer != Offer::Nothing {
-                    return Offer::Several;
-                }
-                offer = Offer::Queue(row[0].at());
+                let alone = bits.is_power_of_two() && row.len() == 1 && offer == Offer::Nothing;
+                offer = if alone { Offer::Queue(row[0].at()) } else { self.offer_with(offer, task) };
             }
         }
         offer
+    }
+
+    /// The same if operations of another queue of a task, or of several, may go beside it.
+    #[inline]
+    pub fn offer_with(&self, offer: Offer, task: Task) -> Offer {
+        let known = match offer {
+            Offer::Nothing => task,
+            Offer::Queue(at) => self.queues[at as usize].class.task(),
+            Offer::Task(known) => known,
+            Offer::Several => return Offer::Several,
+        };
+        if known == task {
+            Offer::Task(task)
+        } else {
+            Offer::Several
+        }
     }
 
     /// Where operations of host and GC may go, as far as these are below their limits; none if other tasks wait, too, or the drive has more
