@@ -263,7 +263,7 @@ impl Stage {
             if !is_listed {
                 self.fill(at);
             }
-            self.dirty = true;
+            self.wake(at);
             return;
         };
         if !is_listed {
@@ -274,7 +274,8 @@ impl Stage {
             self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
         }
         // What waits at a die never lacks company.
-        self.dirty |= load.held < self.depth;
+        let has_room = load.held < self.depth;
+        self.dirty |= has_room && self.lets(class.task());
     }
 
     /// So many units have come together that moved; they may be `lonely`: wait for others to fill their page.
@@ -403,9 +404,15 @@ impl Stage {
         *waiting = waiting.checked_sub(1).expect("an operation leaves a die that it waits for");
     }
 
-    /// Operations of a queue may go now, unless their die is full.
+    /// Operations of a queue may go now, unless their die is full, or their task has as many outstanding as it may: then they are looked at when
+    /// one of these has ended, or when the limits of tasks have changed.
     pub fn wake(&mut self, at: usize) {
-        self.dirty |= self.is_open(at);
+        let Queue { class, awaits, .. } = self.queues[at];
+        if self.lets(class.task()) {
+            self.dirty |= self.is_open(at);
+        } else {
+            self.roams |= awaits == NONE;
+        }
     }
 
     /// True if the die of a queue has room, or it may go to several.

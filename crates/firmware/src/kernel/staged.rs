@@ -85,8 +85,13 @@ impl Kernel {
     #[inline]
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        let settled = self.straight_by_stage && self.is_calm_by_stage() && self.has_scheduled();
-        settled && self.stage.as_ref().is_some_and(|stage| !stage.is_due())
+        self.straight_by_stage && self.has_scheduled() && self.rests_by_stage()
+    }
+
+    /// The same where reads go straight through the stage, but for processors, which may lack events.
+    #[inline]
+    pub(super) fn rests_by_stage(&self) -> bool {
+        self.is_calm_by_stage() && self.stage.as_ref().is_some_and(|stage| !stage.is_due())
     }
 
     /// True if nothing has to be looked at before an operation that comes now.

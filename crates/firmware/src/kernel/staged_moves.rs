@@ -51,10 +51,13 @@ impl Kernel {
             Offer::Several => self.run_stage(),
             Offer::Nothing => {}
         }
-        if self.is_settled() {
-            return Ok(());
+        if !self.rests_by_stage() {
+            return self.run(queue);
         }
-        self.run(queue)
+        if !self.has_scheduled() {
+            self.schedule_processors(queue);
+        }
+        Ok(())
     }
 
     /// What may go from the stage. A look at the oldest operations finds nothing to send if no die has room for what waits for it, and
