@@ -624,9 +624,11 @@ impl Kernel {
 
     /// A unit got a place, in a drive with units that follow from others (those of the mapping table, or of parity), or with
     /// operations that wait for it.
-    #[cold]
+    #[inline(never)]
     fn unit_changed(&mut self, op: &FlashOp, old: Option<Place>) {
-        self.is_bound(op);
+        if self.after.is_some() {
+            self.is_bound(op);
+        }
         self.entry_changed(op.unit, op.class);
         if self.parity.is_some() {
             // What was read is what is overwritten only if no other write of the unit came between.

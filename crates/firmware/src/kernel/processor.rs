@@ -284,7 +284,7 @@ impl Kernel {
         if let Some(cores) = &mut self.cores {
             cores.lacking |= 1 << task;
         }
-        self.run(queue)?;
+        self.pump_by_stage(queue)?;
         Ok(Went::Done)
     }
 

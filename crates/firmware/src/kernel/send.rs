@@ -52,7 +52,7 @@ impl Kernel {
 
     /// An operation waits in the stage, behind the others of its class and place, or before them.
     pub(super) fn put_on_stage(&mut self, slot: u32, class: Class, place: Constraint, first: bool) {
-        if (self.by_stage_in_pages || (self.by_stage_in_planes && !class.is_write())) && !first {
+        if (self.by_stage_in_pages || (self.straight_by_stage && !class.is_write())) && !first {
             return self.stage_page(slot, class, place);
         }
         let Some(stage) = &mut self.stage else { return };

@@ -311,7 +311,14 @@ impl Kernel {
             return Ok(true);
         }
         let state = &mut self.dies[die as usize];
-        if state.class != Class::HOST_READ || state.mixed {
+        if state.mixed {
+            return Ok(false);
+        }
+        if class == GC_READ || class == GC_WRITE {
+            self.end_moves_by_stage(die, class, queue)?;
+            return Ok(true);
+        }
+        if class != Class::HOST_READ {
             return Ok(false);
         }
         let (count, pages, collector_end) = (usize::from(state.count), state.pages, state.collector_end);

@@ -453,6 +453,38 @@ impl Kernel {
         stage.settle();
     }
 
+    /// Ends a command of GC that read or programmed, as [`Kernel::complete`] and [`Kernel::pump`] would.
+    #[inline(never)]
+    pub(super) fn end_moves_by_stage(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<(), Fault> {
+        let left = self.leave_die(die, class);
+        if let Some(stage) = &mut self.stage {
+            stage.end_pages(die, class, left.slots().len() as u32);
+        }
+        if class.is_write() {
+            self.units_were_moved(&left, Self::arrived);
+        } else {
+            left.slots().iter().for_each(|&first| self.pages_were_read(first));
+        }
+        self.start_next_at(die, queue)?;
+        self.pump_by_stage(queue)
+    }
+
+    /// Reads of a task that works in the background have ended, from the first on.
+    #[inline(always)]
+    fn pages_were_read(&mut self, first: u32) {
+        let mut slot = first;
+        while slot != NONE {
+            let op = *self.slab.get(slot);
+            match op.role {
+                Role::Map => self.map_read(slot, &op, false),
+                Role::Copy => self.copied(slot, &op),
+                _ if self.move_is_computed(slot, &op) => {}
+                _ => self.moved_out(slot, &op),
+            }
+            slot = op.next;
+        }
+    }
+
     /// True if nothing was sent to an idle die.
     #[inline]
     pub(super) fn has_nothing_sent(&self, die: u32) -> bool {

@@ -252,7 +252,7 @@ impl Kernel {
 
     /// The oldest operation that was sent to an idle die starts.
     #[inline(always)]
-    fn start_next_at(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
+    pub(super) fn start_next_at(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         let waiting = self.dies[die as usize].waiting.of_host_and_gc();
         if waiting == Some(0) && self.stage.as_ref().is_some_and(|stage| stage.load(die) == 0) {
             return Ok(());
