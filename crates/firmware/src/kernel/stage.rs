@@ -89,6 +89,8 @@ pub(super) struct Stage {
     pub outstanding: ByTask<u32>,
     /// By task, how many there may be at most.
     limits: ByTask<u32>,
+    /// True if nothing goes to a die past the stage unseen: then what a task may not send yet need not be looked at before something has ended.
+    pub sees_all: bool,
     /// Operations in the stage, by task.
     pub waiting: [u32; TASKS],
     /// The tasks that have some.
@@ -151,6 +153,7 @@ impl Stage {
             dies: vec![Dies { open: u64::MAX, awaited: [0; TASKS] }; dies.div_ceil(64) as usize],
             outstanding: [0; TASKS],
             limits: [u32::MAX; TASKS],
+            sees_all: false,
             waiting: [0; TASKS],
             tasks: Tasks::default(),
             dirty: false,
@@ -408,10 +411,10 @@ impl Stage {
     /// one of these has ended, or when the limits of tasks have changed.
     pub fn wake(&mut self, at: usize) {
         let Queue { class, awaits, .. } = self.queues[at];
-        if self.lets(class.task()) {
-            self.dirty |= self.is_open(at);
-        } else {
+        if self.sees_all && !self.lets(class.task()) {
             self.roams |= awaits == NONE;
+        } else {
+            self.dirty |= self.is_open(at);
         }
     }
 
@@ -426,6 +429,11 @@ impl Stage {
     #[inline]
     pub fn has_come(&mut self, at: usize) {
         self.came |= self.is_open(at);
+    }
+
+    /// True if no task has more outstanding than after the last look, unless the stage knows of it.
+    pub fn has_seen_all(&self) -> bool {
+        !self.sees_all || self.balance <= 0
     }
 
     /// True if the dispatch policy should look.

@@ -87,6 +87,9 @@ impl Kernel {
         self.straight_pages = self.moves_pages();
         self.straight_rows = self.writes_rows();
         self.straight_by_stage = self.goes_straight_by_stage();
+        if let Some(stage) = &mut self.stage {
+            stage.sees_all = self.straight_by_stage;
+        }
         self.by_stage_in_planes = self.goes_by_stage_in_planes();
         self.by_stage_in_pages = self.goes_by_stage_in_pages();
     }
