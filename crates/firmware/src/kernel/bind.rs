@@ -600,23 +600,23 @@ impl Kernel {
     /// Gives a unit its new place.
     #[inline(always)]
     pub(super) fn place_unit(&mut self, slot: u32, place: Place, block: u32, plane: u32) -> Result<(), Fault> {
-        let op = *self.slab.get(slot);
-        let old = self.map.bind(op.unit, place);
+        let FlashOp { unit, class, buffered, held, stamp, .. } = *self.slab.get(slot);
+        let old = self.map.bind(unit, place);
         if let Some(old) = old {
             self.invalidate(old);
         }
         self.blocks.gain(block, plane);
         if self.follows_units {
-            self.unit_changed(&op, old);
+            self.unit_changed(slot, (unit, class), old);
         }
-        if op.buffered {
-            self.buffer.bound(op.held, slot);
+        if buffered {
+            self.buffer.bound(held, slot);
         }
         if let Some(shadow) = &mut self.shadow {
-            if op.class.moves() {
-                shadow.moved(op.unit, place, op.stamp)?;
+            if class.moves() {
+                shadow.moved(unit, place, stamp)?;
             } else {
-                shadow.write(op.unit, place, op.stamp);
+                shadow.write(unit, place, stamp);
             }
         }
         Ok(())
@@ -625,16 +625,23 @@ impl Kernel {
     /// A unit got a place, in a drive with units that follow from others (those of the mapping table, or of parity), or with
     /// operations that wait for it.
     #[inline(never)]
-    fn unit_changed(&mut self, op: &FlashOp, old: Option<Place>) {
+    fn unit_changed(&mut self, slot: u32, (unit, class): (u32, Class), old: Option<Place>) {
         if self.after.is_some() {
-            self.is_bound(op);
+            self.is_bound(&{ *self.slab.get(slot) });
         }
-        self.entry_changed(op.unit, op.class);
+        self.entry_changed(unit, class);
         if self.parity.is_some() {
-            // What was read is what is overwritten only if no other write of the unit came between.
-            let known = old.is_none() || (op.is_of_overwriting() && old == Some(op.source));
-            self.parity_changes(op.unit, op.class, known);
+            self.tell_parity(slot, old);
         }
+    }
+
+    /// The same to the rows of parity.
+    #[cold]
+    fn tell_parity(&mut self, slot: u32, old: Option<Place>) {
+        let op = *self.slab.get(slot);
+        // What was read is what is overwritten only if no other write of the unit came between.
+        let known = old.is_none() || (op.is_of_overwriting() && old == Some(op.source));
+        self.parity_changes(op.unit, op.class, known);
     }
 
     /// The data at a place are no longer wanted.

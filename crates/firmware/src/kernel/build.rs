@@ -192,6 +192,7 @@ impl Kernel {
             straight_by_stage: false,
             by_stage_in_planes: false,
             by_stage_in_pages: false,
+            by_stage_of_oldest: false,
             stretches: false,
             avoids_stretches: false,
             more_units: 0,

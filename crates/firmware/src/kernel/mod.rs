@@ -356,6 +356,9 @@ pub struct Kernel {
     /// True if they may go straight through the commit stage page by page.
     #[serde(skip)]
     by_stage_in_pages: bool,
+    /// True if reads go straight through the commit stage, and the dispatch policy sees the oldest operations of tasks alone.
+    #[serde(skip)]
+    by_stage_of_oldest: bool,
     /// True if units of the host may form stretches, and if they never do.
     #[serde(skip)]
     stretches: bool,

@@ -91,6 +91,10 @@ pub(super) struct Stage {
     limits: ByTask<u32>,
     /// True if nothing goes to a die past the stage unseen: then what a task may not send yet need not be looked at before something has ended.
     pub sees_all: bool,
+    /// Something came now that its task may not send yet.
+    aside: bool,
+    /// Pages that wait at dies and lack units, which others may join.
+    partials: u32,
     /// Operations in the stage, by task.
     pub waiting: [u32; TASKS],
     /// The tasks that have some.
@@ -154,6 +158,8 @@ impl Stage {
             outstanding: [0; TASKS],
             limits: [u32::MAX; TASKS],
             sees_all: false,
+            aside: false,
+            partials: 0,
             waiting: [0; TASKS],
             tasks: Tasks::default(),
             dirty: false,
@@ -277,8 +283,9 @@ impl Stage {
             self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
         }
         // What waits at a die never lacks company.
-        let has_room = load.held < self.depth;
-        self.dirty |= has_room && self.lets(class.task());
+        if load.held < self.depth {
+            self.has_come_for_room(class.task());
+        }
     }
 
     /// So many units have come together that moved; they may be `lonely`: wait for others to fill their page.
@@ -410,12 +417,27 @@ impl Stage {
     /// Operations of a queue may go now, unless their die is full, or their task has as many outstanding as it may: then they are looked at when
     /// one of these has ended, or when the limits of tasks have changed.
     pub fn wake(&mut self, at: usize) {
-        let Queue { class, awaits, .. } = self.queues[at];
-        if self.sees_all && !self.lets(class.task()) {
-            self.roams |= awaits == NONE;
-        } else {
-            self.dirty |= self.is_open(at);
+        if self.is_open(at) {
+            let Queue { class, awaits, .. } = self.queues[at];
+            self.has_come_for_room(class.task());
+            self.roams |= awaits == NONE && !self.dirty;
         }
+    }
+
+    /// Operations of a task came that a die may have room for.
+    #[inline(always)]
+    fn has_come_for_room(&mut self, task: Task) {
+        if self.lets(task) || !self.sees_all || self.partials > 0 {
+            self.dirty = true;
+        } else {
+            self.aside = true;
+        }
+    }
+
+    /// Nothing may go, and no look was due.
+    #[inline(always)]
+    pub fn has_passed(&mut self) {
+        self.aside = false;
     }
 
     /// True if the die of a queue has room, or it may go to several.
@@ -493,7 +515,7 @@ impl Stage {
 
     /// The dispatch policy has looked.
     pub fn settle(&mut self) {
-        (self.dirty, self.came, self.balance) = (false, false, 0);
+        (self.dirty, self.came, self.aside, self.balance) = (false, false, false, 0);
     }
 
     /// The same where no queue of writes may send to several dies.
@@ -506,7 +528,7 @@ impl Stage {
     /// The same, when a command with one page is about to start that has not been counted as waiting.
     #[inline]
     pub fn settle_before_start(&mut self) {
-        (self.dirty, self.came, self.balance) = (false, false, -1);
+        (self.dirty, self.came, self.aside, self.balance) = (false, false, false, -1);
     }
 
     /// Operations that a die has.
@@ -599,6 +621,11 @@ impl Stage {
         }
         let load = &mut self.loads[die as usize];
         load.partial = load.partial.wrapping_add_signed(partial);
+        if partial != 0 {
+            self.partials = self.partials.wrapping_add_signed(partial);
+            // There is room for other units.
+            self.dirty |= self.aside && partial > 0;
+        }
         self.shift(die, class, programs);
     }
 

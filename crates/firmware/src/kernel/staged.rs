@@ -91,7 +91,10 @@ impl Kernel {
     /// The same where reads go straight through the stage, but for processors, which may lack events.
     #[inline]
     pub(super) fn rests_by_stage(&self) -> bool {
-        debug_assert!(self.stage.as_ref().is_none_or(|stage| stage.has_seen_all()), "a die was given more than was seen");
+        debug_assert!(
+            self.stage.as_ref().is_none_or(|stage| stage.has_seen_all()),
+            "a die was given more than was seen"
+        );
         self.is_calm_by_stage() && self.stage.as_ref().is_some_and(|stage| !stage.is_due())
     }
 

@@ -12,7 +12,6 @@ use super::stage::{Offer, Queue, Stage};
 use super::{stream_of, Fault, Kernel, Waits};
 use crate::map::Place;
 use crate::ops::{FlashOp, Role, NONE};
-use crate::policy::dispatch::Sight;
 use crate::policy::placement::Constraint;
 use crate::task::{Action, Class, Task, ROWS};
 use wordline_base::EventQueue;
@@ -64,7 +63,9 @@ impl Kernel {
     /// writes that may go to several dies lack company.
     #[inline(always)]
     pub(super) fn offer_of_stage(&mut self) -> Offer {
-        if self.stage.as_ref().is_none_or(|stage| !stage.is_due()) {
+        let Some(stage) = &mut self.stage else { return Offer::Nothing };
+        if !stage.is_due() {
+            stage.has_passed();
             return Offer::Nothing;
         }
         self.look_for_offer()
@@ -73,7 +74,7 @@ impl Kernel {
     /// The same when something may have become possible.
     #[inline(never)]
     fn look_for_offer(&mut self) -> Offer {
-        if self.dispatch.sees() != Sight::Oldest || self.now >= self.control_due {
+        if !self.by_stage_of_oldest || self.now >= self.control_due {
             return if self.stage_rests() { Offer::Nothing } else { Offer::Several };
         }
         if self.buffer.has_due() {
@@ -113,7 +114,7 @@ impl Kernel {
     /// operations, a queue that cannot send any is not missed.
     #[inline]
     pub(super) fn lists_late(&self) -> bool {
-        self.straight_by_stage && self.dispatch.sees() == Sight::Oldest
+        self.by_stage_of_oldest
     }
 
     #[inline]

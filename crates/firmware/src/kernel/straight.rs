@@ -11,6 +11,7 @@
 
 use super::{Fault, HostDone, Kernel};
 use crate::ops::{Fifo, FlashOp, Role, Taken, NONE};
+use crate::policy::dispatch::Sight;
 use crate::task::{Action, Class, Task, CLASSES};
 use wordline_base::time::END_OF_TIME;
 use wordline_base::{EventQueue, Time};
@@ -87,11 +88,13 @@ impl Kernel {
         self.straight_pages = self.moves_pages();
         self.straight_rows = self.writes_rows();
         self.straight_by_stage = self.goes_straight_by_stage();
-        if let Some(stage) = &mut self.stage {
-            stage.sees_all = self.straight_by_stage;
-        }
+        self.by_stage_of_oldest = self.straight_by_stage && self.dispatch.sees() == Sight::Oldest;
         self.by_stage_in_planes = self.goes_by_stage_in_planes();
         self.by_stage_in_pages = self.goes_by_stage_in_pages();
+        let sees_all = self.straight_by_stage && (self.by_stage_in_pages || !self.by_stage_in_planes);
+        if let Some(stage) = &mut self.stage {
+            stage.sees_all = sees_all;
+        }
     }
 
     /// True if plain reads go straight.
