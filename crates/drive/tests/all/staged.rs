@@ -29,6 +29,7 @@ fn random_drive(random: &mut Stream) -> String {
         arbiter = {{ policy = "{}" }}
         suspend = {{ policy = "{}" }}
         dispatch = {{ policy = {} }}
+        shares = {{ policy = "{}" }}
         refresh = {{ policy = {} }}
         processor = {{ policy = {} }}
         buffer = {{ policy = {} }}
@@ -72,6 +73,7 @@ fn random_drive(random: &mut Stream) -> String {
             "\"deadline\"",
             "\"fifo\"",
         ]),
+        pick(&["fixed", "fixed", "feedback"]),
         pick(&["\"none\"", "\"none\"", "\"scrub\", start_reads = 400, stop_reads = 300"]),
         pick(&[
             "\"uniform\"",
@@ -135,6 +137,36 @@ fn random_drive_of_units(random: &mut Stream) -> String {
     random_drive_of_pages(random).replace("unit_kib = 16", unit)
 }
 
+/// A random small drive whose dispatch policy limits tasks, and whose pages at dies often lack units: parts of units are written, and others of
+/// their page are overwritten.
+fn random_drive_of_parts(random: &mut Stream) -> String {
+    let mut pick = |of: &[&'static str]| *pick(random, of);
+    format!(
+        r#"
+        geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = 2, planes_per_die = {},
+                      blocks_per_plane = 24, pages_per_block = 12, page_kib = {} }}
+        nand = {{ read_us = 50.0, program_us = 500.0, erase_us = 2000.0 }}
+        capacity = {{ raw_over_logical = {} }}
+        mapping = {{ policy = "page", unit_kib = 4 }}
+        dispatch = {{ policy = "debit", depth = {} }}
+        shares = {{ policy = "{}" }}
+        processor = {{ policy = "{}" }}
+        buffer = {{ policy = {} }}
+        link = {{ policy = "nvme" }}
+        queue = {{ queues = 1, depth = 32 }}
+        "#,
+        pick(&["1", "2", "3"]),
+        pick(&["1", "2"]),
+        pick(&["1", "2"]),
+        pick(&["8", "16"]),
+        pick(&["1.6", "2.2"]),
+        pick(&["2", "3", "4"]),
+        pick(&["fixed", "feedback"]),
+        pick(&["none", "uniform"]),
+        pick(&["\"none\"", "\"none\"", "\"fifo\", capacity_kib = 512"]),
+    )
+}
+
 /// As [`closed_loop`], but the drive handles all events of some time at once.
 fn hurried_loop(drive: &mut Drive, depth: u64, count: u64, mut next: impl FnMut(u64) -> Request) {
     let (mut submitted, mut completed) = (0, 0);
@@ -156,8 +188,8 @@ fn work(drive: &mut Drive, random: &mut Stream) {
     let sectors = drive.logical_bytes() / SECTOR;
     let unit = u64::from(drive.kernel().plan().unit_bytes) / SECTOR;
     for _ in 0..3 {
-        let (reads, depth) = (*pick(random, &[40, 80, 95, 100]), between(random, 1, 30));
-        let largest = (*pick(random, &[unit, 3 * unit, 14 * unit])).min(sectors);
+        let (reads, depth) = (*pick(random, &[0, 40, 80, 95, 100]), between(random, 1, 30));
+        let largest = (*pick(random, &[1, unit, 3 * unit, 14 * unit])).min(sectors);
         let hurries = chance(random, 50);
         let next = |_| {
             let op = match chance(random, reads) {
@@ -183,10 +215,25 @@ fn work(drive: &mut Drive, random: &mut Stream) {
     drive.drain().expect("the drive comes to rest");
 }
 
+/// Writes of a part of a unit, many in flight together.
+fn write_parts(drive: &mut Drive, random: &mut Stream) {
+    let sectors = drive.logical_bytes() / SECTOR;
+    closed_loop(drive, 30, 1_500, |_| request(Op::Write, random.below(sectors) * SECTOR, SECTOR as u32));
+    drive.drain().expect("the drive comes to rest");
+}
+
+#[test]
+fn parts_of_units_that_go_straight_through_the_stage_change_nothing() {
+    let name = "parts_of_units_that_go_straight_through_the_stage_change_nothing";
+    let [straight, others, refused] = compare(name, random_drive_of_parts, Kernel::is_straight, write_parts);
+    let one = std::env::var_os("WORDLINE_SEED").is_some();
+    assert!(one || straight > 150 && others == 0, "{straight} straight, {others} others, {refused} refused");
+}
+
 #[test]
 fn operations_that_go_straight_through_the_stage_change_nothing() {
-    let [straight, others, refused] =
-        compare("operations_that_go_straight_through_the_stage_change_nothing", random_drive, Kernel::is_straight);
+    let name = "operations_that_go_straight_through_the_stage_change_nothing";
+    let [straight, others, refused] = compare(name, random_drive, Kernel::is_straight, work);
     let one = std::env::var_os("WORDLINE_SEED").is_some();
     assert!(one || straight > 40 && others > 15, "{straight} straight, {others} others, {refused} refused");
 }
@@ -197,6 +244,7 @@ fn pages_that_go_straight_through_the_stage_change_nothing() {
         "pages_that_go_straight_through_the_stage_change_nothing",
         random_drive_of_pages,
         Kernel::is_straight_by_stage_in_pages,
+        work,
     );
     let one = std::env::var_os("WORDLINE_SEED").is_some();
     assert!(one || straight > 40 && others > 15, "{straight} straight, {others} others, {refused} refused");
@@ -208,6 +256,7 @@ fn units_that_go_straight_through_the_stage_change_nothing() {
         "units_that_go_straight_through_the_stage_change_nothing",
         random_drive_of_units,
         Kernel::is_straight_by_stage_in_units,
+        work,
     );
     let one = std::env::var_os("WORDLINE_SEED").is_some();
     assert!(one || straight > 40 && others > 15, "{straight} straight, {others} others, {refused} refused");
@@ -218,6 +267,7 @@ fn compare(
     name: &'static str,
     random_drive: fn(&mut Stream) -> String,
     goes_straight: fn(&Kernel) -> bool,
+    work: fn(&mut Drive, &mut Stream),
 ) -> [u32; 3] {
     let (mut straight, mut others, mut refused) = (0, 0, 0);
     let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
