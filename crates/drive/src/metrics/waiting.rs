@@ -35,13 +35,19 @@ impl Waiting {
     #[inline]
     pub(super) fn add(&mut self, at: usize, outstanding: Time, age: Time) {
         if self.by_interval.len() <= at {
-            self.by_interval.resize(at + 1, Arrivals::default());
+            self.reach(at);
         }
         self.first = self.first.min(at);
         let arrivals = &mut self.by_interval[at];
         arrivals.count += 1;
         arrivals.outstanding += u128::from(outstanding);
         arrivals.age = arrivals.age.max(age);
+    }
+
+    /// There are intervals up to `at`.
+    #[inline(never)]
+    fn reach(&mut self, at: usize) {
+        self.by_interval.resize(at + 1, Arrivals::default());
     }
 
     /// True if there are none.
