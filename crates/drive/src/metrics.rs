@@ -275,6 +275,7 @@ impl Series {
         while (self.intervals.len() as u64) <= index {
             self.intervals.push(Interval::default());
         }
+        self.waiting.reach(self.intervals.len() - 1);
         self.end = self.start + (index + 1) * self.interval;
     }
 }

@@ -34,9 +34,6 @@ impl Waiting {
     /// A request arrived in interval `at`, was outstanding there for a time, and so old at its end.
     #[inline]
     pub(super) fn add(&mut self, at: usize, outstanding: Time, age: Time) {
-        if self.by_interval.len() <= at {
-            self.reach(at);
-        }
         self.first = self.first.min(at);
         let arrivals = &mut self.by_interval[at];
         arrivals.count += 1;
@@ -44,10 +41,11 @@ impl Waiting {
         arrivals.age = arrivals.age.max(age);
     }
 
-    /// There are intervals up to `at`.
-    #[inline(never)]
-    fn reach(&mut self, at: usize) {
-        self.by_interval.resize(at + 1, Arrivals::default());
+    /// There are so many intervals before the last.
+    pub(super) fn reach(&mut self, before_last: usize) {
+        if self.by_interval.len() < before_last {
+            self.by_interval.resize(before_last, Arrivals::default());
+        }
     }
 
     /// True if there are none.
