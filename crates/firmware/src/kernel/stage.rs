@@ -420,7 +420,7 @@ impl Stage {
     /// True if the dispatch policy should look.
     #[inline]
     pub fn is_due(&self) -> bool {
-        self.dirty || self.came || self.balance < 0
+        self.balance < 0 || self.dirty || self.came
     }
 
     /// True if nothing waits.
