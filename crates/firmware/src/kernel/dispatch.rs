@@ -395,16 +395,19 @@ impl Kernel {
         }
     }
 
-    /// The bit of the queue whose first operation is the oldest; planes are counted from `first` on.
+    /// The bit of the queue whose first operation is the oldest, of some; planes are counted from `first` on.
     #[inline(always)]
     pub(super) fn oldest_bit(&self, first: u32, mut waiting: u64) -> u32 {
-        let (mut oldest, mut found) = (u64::MAX, 0);
         let from = first as usize * CLASSES;
         let queues = &self.queues[from..from + NEXT_QUEUES];
         let queues: &[Fifo; NEXT_QUEUES] = queues.try_into().expect("it has as many");
+        let number = |bit| queues[Ready::queue_of_bit(bit)].oldest(&self.slab);
+        let mut found = waiting.trailing_zeros();
+        let mut oldest = number(found);
+        waiting &= waiting.wrapping_sub(1);
         while waiting != 0 {
             let bit = waiting.trailing_zeros();
-            let number = queues[Ready::queue_of_bit(bit)].oldest(&self.slab);
+            let number = number(bit);
             if number < oldest {
                 (oldest, found) = (number, bit);
             }
