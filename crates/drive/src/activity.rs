@@ -86,10 +86,11 @@ impl Growth {
         let parts = self.seen.len();
         let intervals = self.cells.len() / parts;
         for pair in 0..intervals / 2 {
-            let (done, pairs) = self.cells.split_at_mut((2 * pair + 1) * parts);
-            for part in 0..parts {
-                done[pair * parts + part] = done[2 * pair * parts + part] + pairs[part];
+            if pair > 0 {
+                self.cells.copy_within(2 * pair * parts..(2 * pair + 1) * parts, pair * parts);
             }
+            let (done, rest) = self.cells.split_at_mut((2 * pair + 1) * parts);
+            done[pair * parts..].iter_mut().zip(&rest[..parts]).for_each(|(sum, other)| *sum += other);
         }
         if !intervals.is_multiple_of(2) {
             self.cells.copy_within((intervals - 1) * parts.., intervals / 2 * parts);

@@ -153,6 +153,9 @@ pub struct Drive {
     /// True if the firmware may ask to be woken.
     #[serde(skip)]
     has_alarms: bool,
+    /// True if it does so for nothing but to control shares.
+    #[serde(skip)]
+    minds_shares_alone: bool,
     /// True if there is a write buffer.
     #[serde(skip)]
     buffers: bool,
@@ -266,6 +269,7 @@ impl Drive {
             waits_for_rest: kernel.waits_for_rest(),
             minds_requests: kernel.waits_for_rest() || kernel.deadlines().is_some(),
             has_alarms: kernel.controls() || kernel.waits_for_rest(),
+            minds_shares_alone: kernel.controls_shares_alone() && !kernel.waits_for_rest(),
             buffers: kernel.buffer().is_used(),
             keeps,
             unit_shift: plan.unit_bytes.is_power_of_two().then(|| plan.unit_bytes.trailing_zeros()),

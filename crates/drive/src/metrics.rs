@@ -248,24 +248,34 @@ impl Series {
         }
     }
 
+    /// Makes one interval of each two.
+    fn halve(&mut self) {
+        let halves = self.intervals.len().div_ceil(2);
+        for half in 0..halves {
+            if half > 0 {
+                let (done, pair) = self.intervals.split_at_mut(2 * half);
+                done[half].clone_from(&pair[0]);
+            }
+            let (done, rest) = self.intervals.split_at_mut(2 * half + 1);
+            if let Some(other) = rest.first() {
+                done[half].merge(other);
+            }
+        }
+        self.intervals.truncate(halves);
+    }
+
     #[cold]
     fn grow(&mut self, now: Time) {
         self.settle();
         while (now - self.start) / self.interval >= MOST_INTERVALS as u64 {
             self.interval *= 2;
-            let merged = |pair: &[Interval]| {
-                let mut sum = pair[0].clone();
-                pair[1..].iter().for_each(|other| sum.merge(other));
-                sum
-            };
-            let halves: Vec<Interval> = self.intervals.chunks(2).map(merged).collect();
-            self.intervals.clear();
-            self.intervals.extend(halves);
+            self.halve();
         }
         let index = (now - self.start) / self.interval;
         while (self.intervals.len() as u64) <= index {
             self.intervals.push(Interval::default());
         }
+        self.waiting.reach(self.intervals.len() - 1);
         self.end = self.start + (index + 1) * self.interval;
     }
 }

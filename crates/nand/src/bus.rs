@@ -155,7 +155,10 @@ impl<L: Waits> Bus for Port<'_, L> {
     fn reserve(&mut self, ready: Time, duration: Time, short: bool) -> Time {
         self.bus.busy += duration;
         if self.bus.free_at > ready {
-            return queue_up(self.bus, self.lanes, self.passed, Use { lane: self.lane, ready, duration, short });
+            if short {
+                return pass_data(self.bus, (self.lanes, self.passed), ready, duration);
+            }
+            return queue_up(self.bus, self.lane, ready, duration);
         }
         // All earlier data have started and ended.
         self.bus.waiting.clear();
@@ -217,31 +220,43 @@ impl<L: Waits> Bus for Port<'_, L> {
     }
 }
 
-/// A use of a bus.
-struct Use {
-    lane: u32,
-    ready: Time,
-    duration: Time,
-    short: bool,
+/// Drops data that have started from those that wait.
+#[inline(always)]
+fn drop_started(waiting: &mut VecDeque<Place>, now: Time) {
+    while waiting.front().is_some_and(|place| place.start < now) {
+        waiting.pop_front();
+    }
 }
 
-/// Reserves a bus that is in use or already reserved. It gets what a [`Port`] has one by one, so that a port needs no place in memory.
+/// Reserves a bus that is in use or already reserved for data.
 #[inline(never)]
-fn queue_up<L: Waits>(bus: &mut SharedBus, lanes: &mut [L], passed: &mut [Time], next: Use) -> Time {
-    let Use { lane, ready, duration, short } = next;
+fn queue_up(bus: &mut SharedBus, lane: u32, ready: Time, duration: Time) -> Time {
+    let SharedBus { free_at, turns, waiting, .. } = bus;
+    let start = *free_at;
+    *free_at += duration;
+    if *turns == Turns::CommandsFirst {
+        drop_started(waiting, ready);
+        waiting.push_back(Place { start, lane, follows: false });
+    }
+    start
+}
+
+/// The same for commands and addresses, which pass data that wait. It gets what a [`Port`] has one by one, so that a port needs no place in
+/// memory.
+#[inline(never)]
+fn pass_data<L: Waits>(
+    bus: &mut SharedBus,
+    (lanes, passed): (&mut [L], &mut [Time]),
+    ready: Time,
+    duration: Time,
+) -> Time {
     let SharedBus { free_at, turns, waiting, latest, .. } = bus;
     let start = *free_at;
     *free_at += duration;
     if *turns == Turns::FirstCome {
         return start;
     }
-    while waiting.front().is_some_and(|place| place.start < ready) {
-        waiting.pop_front();
-    }
-    if !short {
-        waiting.push_back(Place { start, lane, follows: false });
-        return start;
-    }
+    drop_started(waiting, ready);
     if let Some(started) = latest.take_if(|place| place.start == ready) {
         waiting.push_front(started);
     }

@@ -97,8 +97,17 @@ impl Drive {
     }
 
     /// The first time at which the firmware may have to be woken.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_alarm(&self) -> Time {
+        if self.minds_shares_alone {
+            return self.kernel.share_alarm();
+        }
+        self.next_of_alarms()
+    }
+
+    /// The same where it may be for several reasons.
+    #[inline]
+    fn next_of_alarms(&self) -> Time {
         let alarm = self.kernel.alarm();
         if self.expects_more {
             return alarm.min(self.kernel.rest_alarm());

@@ -34,14 +34,18 @@ impl Waiting {
     /// A request arrived in interval `at`, was outstanding there for a time, and so old at its end.
     #[inline]
     pub(super) fn add(&mut self, at: usize, outstanding: Time, age: Time) {
-        if self.by_interval.len() <= at {
-            self.by_interval.resize(at + 1, Arrivals::default());
-        }
         self.first = self.first.min(at);
         let arrivals = &mut self.by_interval[at];
         arrivals.count += 1;
         arrivals.outstanding += u128::from(outstanding);
         arrivals.age = arrivals.age.max(age);
+    }
+
+    /// There are so many intervals before the last.
+    pub(super) fn reach(&mut self, before_last: usize) {
+        if self.by_interval.len() < before_last {
+            self.by_interval.resize(before_last, Arrivals::default());
+        }
     }
 
     /// True if there are none.

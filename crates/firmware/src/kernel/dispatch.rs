@@ -346,11 +346,34 @@ impl Kernel {
 
     /// Its class and the plane where it waits. `PAGES` says that each write fills a page, and each stream has open blocks of its own.
     #[inline(always)]
-    pub(super) fn oldest_in_plane<const PAGES: bool>(&mut self, die: u32, mut waiting: u64) -> Option<(Class, u32)> {
+    pub(super) fn oldest_in_plane<const PAGES: bool>(&mut self, die: u32, waiting: u64) -> Option<(Class, u32)> {
+        if waiting == 0 {
+            return None;
+        }
+        let bit = self.oldest_of_bits(die * self.planes_per_die.get(), waiting);
+        self.oldest_from_bit::<PAGES>(die, waiting, bit)
+    }
+
+    /// The bit of the queue whose first operation is the oldest; mostly there are few.
+    #[inline(always)]
+    fn oldest_of_bits(&self, first: u32, waiting: u64) -> u32 {
+        if waiting.is_power_of_two() {
+            waiting.trailing_zeros()
+        } else {
+            self.oldest_bit(first, waiting)
+        }
+    }
+
+    /// The same where the bit of the oldest of all is known.
+    #[inline(always)]
+    pub(super) fn oldest_from_bit<const PAGES: bool>(
+        &mut self,
+        die: u32,
+        mut waiting: u64,
+        mut bit: u32,
+    ) -> Option<(Class, u32)> {
         let first = die * self.planes_per_die.get();
-        while waiting != 0 {
-            let bit =
-                if waiting.is_power_of_two() { waiting.trailing_zeros() } else { self.oldest_bit(first, waiting) };
+        loop {
             let (class, plane) = Ready::of_bit(bit);
             let plane = first + plane;
             if Ready::WRITES >> bit & 1 == 0 {
@@ -365,20 +388,26 @@ impl Kernel {
                 return Some((class, plane));
             }
             waiting &= !(1 << bit);
+            if waiting == 0 {
+                return None;
+            }
+            bit = self.oldest_of_bits(first, waiting);
         }
-        None
     }
 
-    /// The bit of the queue whose first operation is the oldest; planes are counted from `first` on.
+    /// The bit of the queue whose first operation is the oldest, of some; planes are counted from `first` on.
     #[inline(always)]
     pub(super) fn oldest_bit(&self, first: u32, mut waiting: u64) -> u32 {
-        let (mut oldest, mut found) = (u64::MAX, 0);
         let from = first as usize * CLASSES;
         let queues = &self.queues[from..from + NEXT_QUEUES];
         let queues: &[Fifo; NEXT_QUEUES] = queues.try_into().expect("it has as many");
+        let number = |bit| queues[Ready::queue_of_bit(bit)].oldest(&self.slab);
+        let mut found = waiting.trailing_zeros();
+        let mut oldest = number(found);
+        waiting &= waiting.wrapping_sub(1);
         while waiting != 0 {
             let bit = waiting.trailing_zeros();
-            let number = queues[Ready::queue_of_bit(bit)].oldest(&self.slab);
+            let number = number(bit);
             if number < oldest {
                 (oldest, found) = (number, bit);
             }

@@ -50,6 +50,16 @@ fn rival(policy: &mut DispatchPolicy, stage: &Stage, host: u64, gc: u64) -> Opti
     policy.of_two([Task::HOST, Task::GC], [host, gc], &stage.outstanding)
 }
 
+/// True if the oldest operation of a queue waits for a plane and may go to its die, where each write fills a page: mostly it needs none, or
+/// a block is open for it, as these bits of the die say.
+#[inline(always)]
+fn finds_page(first: First, opened: u64) -> bool {
+    if !first.waits_for_plane() {
+        return false;
+    }
+    !first.class().is_write() || opened >> first.bit_of_writes() & 1 == 1
+}
+
 impl Kernel {
     /// As [`Kernel::run_stage`] where commands go through the stage plane by plane: mostly nothing there waits for a die with room, or one operation
     /// goes to a die that works. True if nothing is left to do then, if there was nothing before. `PAGES` says that they go page by page.
@@ -98,44 +108,40 @@ impl Kernel {
     /// is room for no other; false if nothing was sent, and if so, nothing has happened yet.
     #[inline(always)]
     fn send_at_once(&mut self, die: u32, (host, gc): (bool, bool)) -> bool {
-        let Some(stage) = &self.stage else { return false };
+        let Self { stage: Some(stage), space, dispatch, slab, .. } = self else { return false };
         if !stage.has_one_place(die) {
             return false;
         }
+        let opened = space.open_of_die(die);
         let first = if host & gc {
-            self.first_of_rivals(die)
+            let [host, gc] = [Task::HOST, Task::GC].map(|task| stage.row_at(task, die).lead);
+            if !finds_page(host, opened) || !finds_page(gc, opened) {
+                return false;
+            }
+            let Some(chosen) = rival(dispatch, stage, host.number, gc.number) else { return false };
+            if chosen == Task::HOST {
+                host
+            } else {
+                gc
+            }
         } else {
             let lead = stage.row_at(if host { Task::HOST } else { Task::GC }, die).lead;
-            self.has_page(lead, die).then_some(lead)
+            if !finds_page(lead, opened) {
+                return false;
+            }
+            lead
         };
-        let (Some(first), Some(stage)) = (first, &mut self.stage) else { return false };
-        let slot = stage.send_first(first, die, &mut self.slab);
+        let slot = stage.send_first(first, die, slab);
         stage.settle_bound();
         let index = stage.at_die(first);
         self.goes_to_die(slot, first, (die, index));
         true
     }
 
-    /// The one of the first operations of host and GC for a die that the policy chooses; none if one of them cannot go.
-    #[inline(always)]
-    fn first_of_rivals(&mut self, die: u32) -> Option<First> {
-        let stage = self.stage.as_ref()?;
-        let [host, gc] = [Task::HOST, Task::GC].map(|task| stage.row_at(task, die).lead);
-        if !self.has_page(host, die) || !self.has_page(gc, die) {
-            return None;
-        }
-        let chosen = rival(&mut self.dispatch, stage, host.number, gc.number)?;
-        Some(if chosen == Task::HOST { host } else { gc })
-    }
-
-    /// True if the oldest operation of a queue waits for a plane and may go to its die, where each write fills a page: mostly it needs none, or
-    /// a block is open for it.
+    /// As [`finds_page`] at a die.
     #[inline(always)]
     fn has_page(&self, first: First, die: u32) -> bool {
-        if !first.waits_for_plane() {
-            return false;
-        }
-        !first.class().is_write() || self.space.open_of_die(die) >> first.bit_of_writes() & 1 == 1
+        finds_page(first, self.space.open_of_die(die))
     }
 
     /// Sends what the policy chooses of host and GC, while these may go to dies that may have room. What was found for one stays, unless the

@@ -270,8 +270,9 @@ impl Kernel {
     #[inline(never)]
     pub(super) fn end_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<(), Fault> {
         if self.by_stage_in_pages {
-            let mut turn = self.end_read_by_stage(die, queue)?;
-            if turn == Turn::Not && self.end_pages_by_stage(die) {
+            let class = self.dies[die as usize].class;
+            let mut turn = if class == Class::HOST_READ { self.end_read_by_stage(die, queue)? } else { Turn::Not };
+            if turn == Turn::Not && self.end_pages_by_stage(die, class) {
                 (turn, self.ended_as) = (Turn::Idle, Ended::Listed);
             }
             if turn != Turn::Not {

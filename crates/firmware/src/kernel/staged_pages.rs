@@ -64,13 +64,10 @@ impl Kernel {
         self.by_stage_in_pages
     }
 
-    /// Ends the command of a die, as [`Kernel::complete`] would, if it was a plain read of the host. Mostly another such read comes next, which
+    /// Ends the command of a die that read for the host, as [`Kernel::complete`] would, if it was a plain read. Mostly another such read comes next, which
     /// begins.
     #[inline(always)]
     pub(super) fn end_read_by_stage(&mut self, die: u32, queue: &mut EventQueue) -> Result<Turn, Fault> {
-        if self.dies[die as usize].class != Class::HOST_READ {
-            return Ok(Turn::Not);
-        }
         let quiet = self.shared_count == 0 && self.dirty.is_empty();
         let Some((done, next)) = self.end_lone_read(die, quiet) else { return Ok(Turn::Not) };
         (self.ended_as, self.only) = (Ended::Alone, done);
@@ -85,9 +82,9 @@ impl Kernel {
     /// Ends a program of the host, or a command of one page that read or programmed for GC, as [`Kernel::complete`] would; false if it has to be
     /// ended elsewhere, and nothing has happened yet. Plain reads of the host have [`Kernel::end_read_by_stage`].
     #[inline(always)]
-    pub(super) fn end_pages_by_stage(&mut self, die: u32) -> bool {
+    pub(super) fn end_pages_by_stage(&mut self, die: u32, class: Class) -> bool {
         let state = &self.dies[die as usize];
-        let (class, slot, count) = (state.class, state.pages[0], state.count);
+        let (slot, count) = (state.pages[0], state.count);
         debug_assert!(!state.mixed, "no command has operations of several tasks");
         match class {
             GC_READ if count == 1 => {

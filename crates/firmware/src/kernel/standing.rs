@@ -62,6 +62,24 @@ impl Kernel {
         self.control_due != END_OF_TIME || self.transactions.is_some()
     }
 
+    /// True if [`Kernel::alarm`] tells of the control of shares alone.
+    #[inline]
+    #[must_use]
+    pub fn controls_shares_alone(&self) -> bool {
+        self.control_due != END_OF_TIME && self.transactions.is_none()
+    }
+
+    /// As [`Kernel::alarm`] where shares alone are controlled.
+    #[inline(always)]
+    #[must_use]
+    pub fn share_alarm(&self) -> Time {
+        if self.slab.live() == 0 {
+            END_OF_TIME
+        } else {
+            self.control_due
+        }
+    }
+
     /// When shares are controlled next, or the bus is free that a transaction waits for, while operations are under way; the end
     /// of time if nothing of it comes.
     #[inline]

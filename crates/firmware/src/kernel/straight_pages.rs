@@ -268,7 +268,7 @@ impl Kernel {
         if begins {
             return Ok(());
         }
-        self.dispatch_with_care(die, waiting, queue)
+        self.dispatch_with_care(die, (waiting, bit), queue)
     }
 
     /// The same where anything may wait.
@@ -278,10 +278,16 @@ impl Kernel {
         Ok(())
     }
 
-    /// The same where the oldest operation of those given has no open block, shares its command with others, or is no read or program of a page.
+    /// The same where the oldest operation of those given, which has this bit, has no open block, shares its command with others, or is no read
+    /// or program of a page.
     #[inline(never)]
-    fn dispatch_with_care(&mut self, die: u32, waiting: u64, queue: &mut EventQueue) -> Result<(), Fault> {
-        let Some((class, plane)) = self.oldest_in_plane::<true>(die, waiting) else { return Ok(()) };
+    fn dispatch_with_care(
+        &mut self,
+        die: u32,
+        (waiting, oldest): (u64, u32),
+        queue: &mut EventQueue,
+    ) -> Result<(), Fault> {
+        let Some((class, plane)) = self.oldest_from_bit::<true>(die, waiting, oldest) else { return Ok(()) };
         let at = plane - die * self.planes_per_die.get();
         let seat = Seat { die, at, plane, others: Ready::planes_of(waiting, class) & !(1 << at) };
         let begins = match class {
