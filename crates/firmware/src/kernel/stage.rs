@@ -324,8 +324,7 @@ impl Stage {
         let row = &mut load.rows[task.index()];
         self.outstanding[task.index()] += 1;
         let waiting = &mut self.waiting[task.index()];
-        debug_assert!(*waiting > 0, "an operation leaves a stage that it is in");
-        *waiting -= 1;
+        *waiting = waiting.checked_sub(1).expect("an operation leaves a stage that it is in");
         if *waiting == 0 {
             self.tasks = self.tasks.without(task);
         }
@@ -382,9 +381,8 @@ impl Stage {
     pub fn end_pages(&mut self, die: u32, class: Class, count: u32) {
         debug_assert!(self.tags.is_none(), "a device queue has other rooms");
         let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
-        debug_assert!(*task >= count && load.all >= count, "a die, and a task, give back what they have");
-        *task -= count;
-        load.all -= count;
+        *task = task.checked_sub(count).expect("a task has what its dies have");
+        load.all = load.all.checked_sub(count).expect("a die gives back what it has");
         load.held = load.all;
         if !load.open && load.held < self.depth {
             load.open = true;
@@ -398,13 +396,12 @@ impl Stage {
     pub fn end_page(&mut self, die: u32, class: Class) {
         debug_assert!(self.tags.is_none() && self.units_per_program.get() == 1, "no page lacks units");
         let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
-        debug_assert!(*task > 0 && load.all > 0, "a die, and a task, give back what they have");
-        *task -= 1;
+        *task = task.checked_sub(1).expect("a task has what its dies have");
         if load.all == self.depth {
             load.open = true;
             self.dies[die as usize / 64].open |= 1 << (die % 64);
         }
-        load.all -= 1;
+        load.all = load.all.checked_sub(1).expect("a die gives back what it has");
         load.held = load.all;
         self.balance -= 1;
     }
@@ -414,8 +411,7 @@ impl Stage {
     pub fn start_page(&mut self, die: u32, class: Class) {
         debug_assert!(self.starting == 0, "it is alone in its command");
         let waiting = &mut self.loads[die as usize].waiting[class.index()];
-        debug_assert!(*waiting > 0, "an operation leaves a die that it waits for");
-        *waiting -= 1;
+        *waiting = waiting.checked_sub(1).expect("an operation leaves a die that it waits for");
     }
 
     /// Operations of a queue may go now, unless their die is full, or their task has as many outstanding as it may: then they are looked at when
