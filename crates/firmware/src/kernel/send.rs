@@ -52,11 +52,14 @@ impl Kernel {
 
     /// An operation waits in the stage, behind the others of its class and place, or before them.
     pub(super) fn put_on_stage(&mut self, slot: u32, class: Class, place: Constraint, first: bool) {
-        if (self.by_stage_in_pages || (self.straight_by_stage && !class.is_write())) && !first {
+        if self.by_stage_in_pages && !first {
             return self.stage_page(slot, class, place);
         }
         let Some(stage) = &mut self.stage else { return };
         let at = stage.at(class, place);
+        if self.straight_by_stage && !class.is_write() && !first {
+            return stage.push_within_limits(&mut self.slab, slot, (at, class));
+        }
         let queue = stage.queue_mut(at);
         let mut first = first;
         if first {

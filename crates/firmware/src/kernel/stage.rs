@@ -246,20 +246,27 @@ impl Stage {
     #[inline(always)]
     pub fn push(&mut self, slab: &mut Slab, slot: u32, (at, class): (usize, Class), change: impl FnOnce(&mut FlashOp)) {
         self.queues[at].fifo.push_changed(slab, slot, change);
-        self.has_joined(at, class);
+        self.has_joined::<false>(at, class);
+    }
+
+    /// The same, unless its task may send nothing more, so that no look would find it.
+    #[inline(always)]
+    pub fn push_within_limits(&mut self, slab: &mut Slab, slot: u32, (at, class): (usize, Class)) {
+        self.queues[at].fifo.push(slab, slot);
+        self.has_joined::<true>(at, class);
     }
 
     /// The same of a new one; gives its slot.
     #[inline(always)]
     pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp, (at, class): (usize, Class)) -> u32 {
         let (slot, _) = self.queues[at].fifo.push_new(slab, op);
-        self.has_joined(at, class);
+        self.has_joined::<false>(at, class);
         slot
     }
 
-    /// An operation has come to a queue of a class.
+    /// An operation has come to a queue of a class. `LIMITS` says that what its task may send is looked at.
     #[inline(always)]
-    fn has_joined(&mut self, at: usize, class: Class) {
+    fn has_joined<const LIMITS: bool>(&mut self, at: usize, class: Class) {
         debug_assert!(self.tags.is_none(), "a device queue counts what waits, and has other rooms");
         debug_assert!(self.units_per_program.get() == 1 || !class.is_write(), "it may lack company");
         let queue = &mut self.queues[at];
@@ -283,7 +290,10 @@ impl Stage {
             self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
         }
         // What waits at a die never lacks company.
-        if load.held < self.depth {
+        let has_room = load.held < self.depth;
+        if !LIMITS {
+            self.dirty |= has_room;
+        } else if has_room {
             self.has_come_for_room(class.task());
         }
     }
@@ -521,14 +531,13 @@ impl Stage {
     /// The same where no queue of writes may send to several dies.
     #[inline(always)]
     pub fn settle_bound(&mut self) {
-        self.roams = false;
-        self.settle();
+        (self.roams, self.dirty, self.came, self.balance) = (false, false, false, 0);
     }
 
     /// The same, when a command with one page is about to start that has not been counted as waiting.
     #[inline]
     pub fn settle_before_start(&mut self) {
-        (self.dirty, self.came, self.aside, self.balance) = (false, false, false, -1);
+        (self.dirty, self.came, self.balance) = (false, false, -1);
     }
 
     /// Operations that a die has.

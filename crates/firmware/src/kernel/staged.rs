@@ -161,6 +161,7 @@ impl Kernel {
             }
             return Ok(Gone::ToDie);
         }
+        stage.has_passed();
         stage.settle_before_start();
         stage.count_start(die, class, 1);
         let op = self.slab.get_mut(slot);
