@@ -316,6 +316,14 @@ impl Flash {
         }
     }
 
+    /// The two for a command of one payer.
+    #[inline]
+    pub fn hear_next(&mut self, adds_up: bool, payer: u8) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.hear_next(adds_up, payer);
+        }
+    }
+
     /// What each payer has been charged with since recording began, or charges were reset; standby is charged to nobody.
     #[must_use]
     pub fn charged(&self) -> Option<&[Activity; PAYERS]> {

@@ -4,7 +4,7 @@ use crate::charges::{Charges, Payers, Shares, PAYERS};
 use crate::spending::{Spending, Spent, Tally};
 use wordline_base::Time;
 use wordline_nand::energy::Activity;
-use wordline_nand::log::{Entry, Log, Use};
+use wordline_nand::log::{Entry, Log, Pass, Use};
 use wordline_nand::Timing;
 
 /// An entry of the log with the place in the drive and the number of the command.
@@ -46,8 +46,9 @@ pub struct Recorder {
     started: u64,
     /// True if the time of the next command is added up.
     adds_next: bool,
-    /// Who pays for the next command.
-    pays_next: Payers,
+    /// Who pays for the next command, and their shares if several do.
+    pays_next: Payer,
+    next_shares: Shares,
     charges: Charges,
     /// By lane, while several have paid for a command: their shares of the current one, and of the one before.
     shares: Vec<[Shares; 2]>,
@@ -64,7 +65,8 @@ impl Recorder {
             spending: Spending::new(lanes),
             started: 0,
             adds_next: false,
-            pays_next: Payers::None,
+            pays_next: Payer::None,
+            next_shares: Shares::default(),
             charges: Charges::new(timing),
             shares: Vec::new(),
             current: vec![Default::default(); lanes],
@@ -84,6 +86,12 @@ impl Recorder {
         self.logs || of_use(current) || of_use(before)
     }
 
+    /// The same of the command that begins next.
+    #[inline]
+    pub fn hears_next(&self) -> bool {
+        self.logs || self.adds_next || self.pays_next != Payer::None
+    }
+
     /// The recorder as a lane of a die sees it.
     #[inline]
     pub fn of_lane(&mut self, lane: u32, die: u32) -> LaneLog<'_> {
@@ -98,7 +106,20 @@ impl Recorder {
 
     /// Who pays for the command that starts next.
     pub fn charge_next(&mut self, payers: Payers) {
-        self.pays_next = payers;
+        self.pays_next = match payers {
+            Payers::None => Payer::None,
+            Payers::One(payer) => Payer::One(payer),
+            Payers::Some(shares) => {
+                self.next_shares = shares;
+                Payer::Several
+            }
+        };
+    }
+
+    /// One pays for the command that starts next, and its time is summed or not.
+    #[inline]
+    pub fn hear_next(&mut self, adds_up: bool, payer: u8) {
+        (self.adds_next, self.pays_next) = (adds_up, Payer::One(payer));
     }
 
     /// What each payer has been charged with.
@@ -117,20 +138,22 @@ impl Recorder {
         self.started += 1;
         let adds = std::mem::take(&mut self.adds_next);
         let tally = if adds { self.spending.begin(lane, now) } else { Tally::NONE };
-        let payer = match std::mem::take(&mut self.pays_next) {
-            Payers::None => Payer::None,
-            Payers::One(payer) => Payer::One(payer),
-            Payers::Some(shares) => {
-                self.shares.resize(self.current.len(), Default::default());
-                let of_lane = &mut self.shares[lane as usize];
-                *of_lane = [shares, of_lane[0]];
-                Payer::Several
-            }
-        };
+        let payer = std::mem::take(&mut self.pays_next);
+        if payer == Payer::Several {
+            self.share(lane);
+        }
         let commands = &mut self.current[lane as usize];
         // Nothing more comes of the one before, unless this one follows it in cache mode.
         let before = if follows { commands[0] } else { Current::default() };
         *commands = [Current { number: self.started, tally, payer }, before];
+    }
+
+    /// The next command of a lane has several who pay.
+    #[cold]
+    fn share(&mut self, lane: u32) {
+        self.shares.resize(self.current.len(), Default::default());
+        let of_lane = &mut self.shares[lane as usize];
+        *of_lane = [self.next_shares, of_lane[0]];
     }
 
     /// What a lane does belongs to the commands of another.
@@ -184,6 +207,21 @@ impl Log for LaneLog<'_> {
     }
 
     #[inline]
+    fn add_pass(&mut self, pass: &Pass) {
+        let Current { tally, payer, .. } = self.commands[0];
+        let Recorder { spending, charges, .. } = &mut *self.recorder;
+        if payer == Payer::Several {
+            return pass.uses().for_each(|used| self.add(&used));
+        }
+        if let Some(spent) = spending.of_mut(tally) {
+            spent.add_pass(pass);
+        }
+        if let Payer::One(payer) = payer {
+            charges.add_pass(pass, payer);
+        }
+    }
+
+    #[inline(never)]
     fn add(&mut self, entry: &Use) {
         let command = self.commands[usize::from(entry.held)];
         if let Some(spent) = self.recorder.spending.of_mut(command.tally) {

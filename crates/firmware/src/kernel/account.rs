@@ -7,8 +7,8 @@
 use super::drain::{Drain, DRAINS};
 use super::history::{History, Served, HOLDERS};
 use super::waits::{Wait, Waited};
-use super::Kernel;
-use crate::ops::FlashOp;
+use super::{HostDone, Kernel};
+use crate::ops::{FlashOp, NONE};
 use crate::task::{ByTask, Class, TASKS};
 use wordline_base::Time;
 use wordline_flash::{Geometry, Spent, Tally};
@@ -145,6 +145,18 @@ impl Accounts {
         }
     }
 
+    /// A die that was idle has begun a command of a class with one operation. Gives its wait.
+    #[inline]
+    pub fn begin_lone(&mut self, die: u32, class: Class, op: &FlashOp, now: Time) -> Wait {
+        let Self { histories, waited, drain, .. } = self;
+        let history = &mut histories[die as usize];
+        let wait = waited[class.task().index()].add(history, op.ready, now);
+        let owner = if class.is_host() { op.owner } else { NONE };
+        history.take(now, class, Served { first: owner, last: owner });
+        drain.take(die, class, now);
+        wait
+    }
+
     /// A command that a lane has just begun carries an operation of a class that was ready at `ready`.
     pub fn wait(&mut self, lane: u32, class: Class, ready: Time, now: Time) -> Wait {
         let history = &self.histories[self.die_of(lane)];
@@ -267,6 +279,24 @@ impl Kernel {
     #[must_use]
     pub fn way(&self, request: u32) -> Option<&Way> {
         self.notes.as_ref()?.accounts.as_ref()?.ways.get(request as usize)
+    }
+
+    /// A die is idle again that has read one page for a request, of which that is done.
+    #[inline(always)]
+    pub(super) fn close_read(&mut self, die: u32, operation: u32, done: &HostDone) {
+        let now = self.now;
+        let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) else { return };
+        accounts.leave(die, now);
+        let Some(trail) = accounts.trails.get_mut(operation as usize) else { return };
+        trail.goes_on = false;
+        let spent = self.flash.spent(std::mem::take(&mut trail.tally));
+        let Some(way) = accounts.ways.get_mut(done.request as usize) else { return };
+        way.gc_affected |= done.gc_affected;
+        if let Some(spent) = spent {
+            trail.account.serve(spent, now);
+            let last = way.last.insert(trail.account);
+            (last.end, last.bytes) = (now, done.bytes);
+        }
     }
 
     /// An operation has left its command; a partial write may go on after its read, with the same number.

@@ -184,6 +184,7 @@ impl Kernel {
             lone: Lone::default(),
             straight: false,
             straight_noted: false,
+            straight_moves_noted: false,
             straight_moves: false,
             straight_pages: false,
             straight_rows: false,

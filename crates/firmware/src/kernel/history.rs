@@ -143,13 +143,31 @@ impl History {
         if from >= now {
             return [0; HOLDERS];
         }
-        let mut after = self.sums;
-        let mut before = self.sums_at(from);
+        let mut times = self.recorded_since(from);
         if let Some(Current { since, holder, .. }) = self.current {
-            after = plus(after, holder, now - since);
-            before = plus(before, holder, from.saturating_sub(since));
+            times[holder] += now - since.max(from);
         }
-        std::array::from_fn(|holder| after[holder] - before[holder])
+        times
+    }
+
+    /// The same but for the current holder.
+    #[inline]
+    fn recorded_since(&self, from: Time) -> [Time; HOLDERS] {
+        // Mostly it is one of the latest.
+        let later = self.records.iter().rev().take_while(|record| record.end > from).count();
+        let Some(at) = (self.records.len() - later..self.records.len()).next() else { return [0; HOLDERS] };
+        let next = &self.records[at];
+        if next.joined {
+            let none = Holding::none(self.start);
+            let earlier = if at == 0 { &none } else { &self.records[at - 1] };
+            let before = sums_between(earlier, next, from);
+            return std::array::from_fn(|holder| self.sums[holder] - before[holder]);
+        }
+        // One has held it alone, at the end.
+        let holder = usize::from(next.holder);
+        let earlier = if at == 0 { 0 } else { self.records[at - 1].sums[holder] };
+        let rest = (next.end - from).min(next.sums[holder] - earlier);
+        std::array::from_fn(|at| self.sums[at] - next.sums[at] + if at == holder { rest } else { 0 })
     }
 
     /// Of [`Self::between`], with commands that served a request. Exact for the latest commands; of older ones where neighbours served
@@ -173,19 +191,6 @@ impl History {
             }
         }
         own
-    }
-
-    /// The sums up to a time, but for the current holder.
-    fn sums_at(&self, time: Time) -> [Time; HOLDERS] {
-        // Mostly it is one of the latest.
-        let Some(later) = self.records.iter().rev().position(|record| record.end <= time) else {
-            return self
-                .records
-                .first()
-                .map_or(self.sums, |first| sums_between(&Holding::none(self.start), first, time));
-        };
-        let at = self.records.len() - later;
-        self.records.get(at).map_or(self.sums, |next| sums_between(&self.records[at - 1], next, time))
     }
 }
 

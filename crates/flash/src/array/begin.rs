@@ -65,7 +65,7 @@ impl Flash {
         if self.begin_at_once(now, die, Kind::Read, (page, bytes), agenda)? {
             return Ok(());
         }
-        self.begin_by_command(now, die, Kind::Read, (page, bytes), agenda)
+        self.begin_page(now, die, Kind::Read, (page, bytes), agenda)
     }
 
     /// Programs a page with an idle die, outside of SLC mode and cache mode: as [`Flash::begin`] with a command of that page.
@@ -84,7 +84,37 @@ impl Flash {
         if self.begin_at_once(now, die, Kind::Program, (page, bytes), agenda)? {
             return Ok(());
         }
-        self.begin_by_command(now, die, Kind::Program, (page, bytes), agenda)
+        self.begin_page(now, die, Kind::Program, (page, bytes), agenda)
+    }
+
+    /// Reads or programs a page with an idle die where [`Flash::begin_at_once`] does not: mostly the die is recorded.
+    #[inline(never)]
+    fn begin_page(
+        &mut self,
+        now: Time,
+        die: u32,
+        kind: Kind,
+        page: (PageAddress, u32),
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        let Self { packages, channels, timing, seats, passed, recorder, dies, .. } = self;
+        let Seat { channel, package: at, die: die_in_package, .. } = seats[die as usize];
+        let package = &mut packages[at as usize];
+        let is_heard = die < *dies && !package.wears();
+        let Some(recorder) = recorder.as_mut().filter(|recorder| is_heard && recorder.hears_next()) else {
+            return self.begin_by_command(now, die, kind, page, agenda);
+        };
+        recorder.begin(now, die, false);
+        let bus = &mut channels[channel as usize];
+        let mut port = Port { bus, lanes: &mut *seats, passed, lane: die };
+        let around = Around { now, timing, bus: &mut port, log: &mut recorder.of_lane(die, die) };
+        match package.begin_single(die_in_package, kind, page, around) {
+            Ok(time) => {
+                seats[die as usize].wake_at(time, agenda);
+                Ok(())
+            }
+            Err(violation) => Err(self.story(now, at as usize, violation)),
+        }
     }
 
     #[cold]
