@@ -78,6 +78,19 @@ impl Recorder {
         self.logs = logs;
     }
 
+    /// True if sums alone are recorded of what a lane does, and there are some.
+    #[inline]
+    pub fn sums(&self, lane: u32) -> bool {
+        !self.logs && self.hears(lane)
+    }
+
+    /// The recorder as the main lane of a die sees it of which sums alone are recorded.
+    #[inline]
+    pub fn sums_of(&mut self, die: u32) -> Sums<'_> {
+        debug_assert!(!self.logs, "entries are recorded, too");
+        Sums { recorder: self, die }
+    }
+
     /// True if anything of what a lane does is recorded.
     #[inline]
     pub fn hears(&self, lane: u32) -> bool {
@@ -86,10 +99,10 @@ impl Recorder {
         self.logs || of_use(current) || of_use(before)
     }
 
-    /// The same of the command that begins next.
+    /// The same of the command that begins next, for sums alone.
     #[inline]
-    pub fn hears_next(&self) -> bool {
-        self.logs || self.adds_next || self.pays_next != Payer::None
+    pub fn sums_next(&self) -> bool {
+        !self.logs && (self.adds_next || self.pays_next != Payer::None)
     }
 
     /// The recorder as a lane of a die sees it.
@@ -133,7 +146,7 @@ impl Recorder {
     }
 
     /// A lane begins a command, which may follow another in cache mode.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, now: Time, lane: u32, follows: bool) {
         self.started += 1;
         let adds = std::mem::take(&mut self.adds_next);
@@ -165,6 +178,7 @@ impl Recorder {
     }
 
     /// Where the time of the command is added up that a lane began last.
+    #[inline]
     pub fn tally(&self, lane: u32) -> Tally {
         self.current[lane as usize][0].tally
     }
@@ -206,21 +220,6 @@ impl Log for LaneLog<'_> {
         self.recorder.entries.push(Logged { die: self.die, command: command.number, entry: *entry });
     }
 
-    #[inline]
-    fn add_pass(&mut self, pass: &Pass) {
-        let Current { tally, payer, .. } = self.commands[0];
-        let Recorder { spending, charges, .. } = &mut *self.recorder;
-        if payer == Payer::Several {
-            return pass.uses().for_each(|used| self.add(&used));
-        }
-        if let Some(spent) = spending.of_mut(tally) {
-            spent.add_pass(pass);
-        }
-        if let Payer::One(payer) = payer {
-            charges.add_pass(pass, payer);
-        }
-    }
-
     #[inline(never)]
     fn add(&mut self, entry: &Use) {
         let command = self.commands[usize::from(entry.held)];
@@ -234,6 +233,50 @@ impl Log for LaneLog<'_> {
                 let Recorder { charges, shares, .. } = &mut *self.recorder;
                 charges.divide(entry, &shares[self.lane as usize][usize::from(entry.held)]);
             }
+        }
+    }
+}
+
+/// The recorder as the main lane of a die sees it of which sums alone are recorded.
+pub struct Sums<'a> {
+    recorder: &'a mut Recorder,
+    die: u32,
+}
+
+impl Sums<'_> {
+    /// Several pay for it.
+    #[cold]
+    fn share_pass(&mut self, pass: Pass) {
+        pass.uses().for_each(|used| self.add(&used));
+    }
+}
+
+impl Log for Sums<'_> {
+    #[inline(always)]
+    fn is_whole(&self) -> bool {
+        false
+    }
+
+    fn enter(&mut self, entry: &Entry) {
+        self.add(&entry.in_short());
+    }
+
+    fn add(&mut self, entry: &Use) {
+        self.recorder.of_lane(self.die, self.die).add(entry);
+    }
+
+    #[inline(always)]
+    fn add_pass(&mut self, pass: &Pass) {
+        let Recorder { spending, charges, current, .. } = &mut *self.recorder;
+        let Current { tally, payer, .. } = current[self.die as usize][0];
+        if payer == Payer::Several {
+            return self.share_pass(*pass);
+        }
+        if let Some(spent) = spending.of_mut(tally) {
+            spent.add_pass(pass);
+        }
+        if let Payer::One(payer) = payer {
+            charges.add_pass(pass, payer);
         }
     }
 }

@@ -84,15 +84,31 @@ pub struct Way {
     pub gc_affected: bool,
     /// How long it waited for the write buffer, by what held up the units there: see [`DRAINS`].
     pub room: [Time; DRAINS],
-    /// Its operation that ended last, if one was carried by a command.
-    pub last: Option<Account>,
+    /// True if one of its operations was carried by a command and has ended.
+    is_carried: bool,
+    /// The last of these, if there is one.
+    last: Account,
 }
 
 impl Way {
+    /// It begins anew; cheaper than another in its place.
+    #[inline]
+    fn restart(&mut self, now: Time) {
+        (self.served, self.flash_start, self.gc_affected, self.room) = (now, None, false, [0; DRAINS]);
+        self.is_carried = false;
+    }
+
+    /// Its operation that ended last, if one was carried by a command.
+    #[inline]
+    #[must_use]
+    pub fn last(&self) -> Option<&Account> {
+        self.is_carried.then_some(&self.last)
+    }
+
     /// A way that ended with such an operation.
     #[must_use]
     pub fn of(last: Account) -> Self {
-        Self { last: Some(last), ..Self::default() }
+        Self { is_carried: true, last, ..Self::default() }
     }
 }
 
@@ -146,7 +162,7 @@ impl Accounts {
     }
 
     /// A die that was idle has begun a command of a class with one operation. Gives its wait.
-    #[inline]
+    #[inline(always)]
     pub fn begin_lone(&mut self, die: u32, class: Class, op: &FlashOp, now: Time) -> Wait {
         let Self { histories, waited, drain, .. } = self;
         let history = &mut histories[die as usize];
@@ -225,13 +241,19 @@ impl Accounts {
     fn trail_mut(&mut self, operation: u32) -> &mut Trail {
         let at = operation as usize;
         if at >= self.trails.len() {
-            self.trails.resize(at + 1, Trail::default());
+            self.grow_trails(at + 1);
         }
         &mut self.trails[at]
     }
 
+    #[cold]
+    fn grow_trails(&mut self, count: usize) {
+        self.trails.resize(count, Trail::default());
+    }
+
     /// A command that a lane has just begun carries an operation.
     /// `wait` is that of its page.
+    #[inline(always)]
     pub fn bind(&mut self, (lane, tally): (u32, Tally), operation: u32, op: &FlashOp, wait: &Wait, now: Time) {
         self.trail_mut(operation);
         let trail = &mut self.trails[operation as usize];
@@ -270,7 +292,7 @@ impl Kernel {
     #[inline]
     pub fn begin_way(&mut self, request: u32, now: Time) {
         if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
-            accounts.ways[request as usize] = Way { served: now, ..Way::default() };
+            accounts.ways[request as usize].restart(now);
         }
     }
 
@@ -294,8 +316,9 @@ impl Kernel {
         way.gc_affected |= done.gc_affected;
         if let Some(spent) = spent {
             trail.account.serve(spent, now);
-            let last = way.last.insert(trail.account);
-            (last.end, last.bytes) = (now, done.bytes);
+            way.is_carried = true;
+            way.last = trail.account;
+            (way.last.end, way.last.bytes) = (now, done.bytes);
         }
     }
 
@@ -317,7 +340,9 @@ impl Kernel {
         way.gc_affected |= gc_affected;
         if spent.is_some() && !goes_on {
             let bytes = if op.class == Class::HOST_READ { op.bytes } else { 0 };
-            way.last = Some(Account { end: now, bytes, ..trail.account });
+            way.is_carried = true;
+            way.last = trail.account;
+            (way.last.end, way.last.bytes) = (now, bytes);
         }
     }
 }

@@ -185,6 +185,7 @@ impl Kernel {
             straight: false,
             straight_noted: false,
             straight_moves_noted: false,
+            straight_pages_noted: false,
             straight_moves: false,
             straight_pages: false,
             straight_rows: false,

@@ -106,20 +106,25 @@ impl History {
     #[inline]
     pub fn leave(&mut self, now: Time) {
         let Some(Current { since, holder, served }) = self.current.take() else { return };
-        self.sums = plus(self.sums, holder, now - since);
-        let record = Holding { end: now, sums: self.sums, served, holder: holder as u8, joined: false };
+        let held = now - since;
         match self.records.last_mut() {
             // A request with many pages on a die has one record of them all, and so has GC that is not interrupted.
-            Some(last) if last.end == since && last.served == served && last.holder == record.holder => {
-                *last = Holding { joined: last.joined, ..record };
+            Some(last) if last.end == since && last.served == served && usize::from(last.holder) == holder => {
+                // It has the sums of now: nobody has held the die since.
+                last.end = now;
+                last.sums[holder] += held;
             }
             _ => {
                 if self.records.len() == MOST {
                     self.thin();
                 }
-                self.records.push(record);
+                // All sums as they were, and then one of them: a processor need not wait for one number to be stored before it can read all.
+                let mut sums = self.sums;
+                sums[holder] += held;
+                self.records.push(Holding { end: now, sums, served, holder: holder as u8, joined: false });
             }
         }
+        self.sums[holder] += held;
     }
 
     #[cold]
@@ -140,6 +145,12 @@ impl History {
 
     /// For how long each held it from `from` to `now`.
     pub fn between(&self, from: Time, now: Time) -> [Time; HOLDERS] {
+        self.between_here(from, now)
+    }
+
+    /// The same, as a part of what most commands do.
+    #[inline(always)]
+    pub fn between_here(&self, from: Time, now: Time) -> [Time; HOLDERS] {
         if from >= now {
             return [0; HOLDERS];
         }
@@ -151,7 +162,7 @@ impl History {
     }
 
     /// The same but for the current holder.
-    #[inline]
+    #[inline(always)]
     fn recorded_since(&self, from: Time) -> [Time; HOLDERS] {
         // Mostly it is one of the latest.
         let later = self.records.iter().rev().take_while(|record| record.end > from).count();
@@ -167,7 +178,9 @@ impl History {
         let holder = usize::from(next.holder);
         let earlier = if at == 0 { 0 } else { self.records[at - 1].sums[holder] };
         let rest = (next.end - from).min(next.sums[holder] - earlier);
-        std::array::from_fn(|at| self.sums[at] - next.sums[at] + if at == holder { rest } else { 0 })
+        let mut times: [Time; HOLDERS] = std::array::from_fn(|at| self.sums[at] - next.sums[at]);
+        times[holder] += rest;
+        times
     }
 
     /// Of [`Self::between`], with commands that served a request. Exact for the latest commands; of older ones where neighbours served

@@ -337,6 +337,9 @@ pub struct Kernel {
     /// The same of programs and moves of GC.
     #[serde(skip)]
     straight_moves_noted: bool,
+    /// The same page by page.
+    #[serde(skip)]
+    straight_pages_noted: bool,
     #[serde(skip)]
     avoids_straight: bool,
     /// True if nothing is done in a shorter way, to compare both.
@@ -626,7 +629,7 @@ impl Kernel {
             return self.run_straight(queue);
         }
         if self.straight_moves_noted {
-            return self.run_noted(queue);
+            return self.run_apart(queue);
         }
         self.run(queue)
     }
@@ -773,7 +776,7 @@ impl Kernel {
                 return Ok(self.ended_as == Ended::Alone);
             }
         } else if self.straight_noted {
-            return self.end_noted(lane, class, queue);
+            return self.end_apart(lane, class, queue);
         }
         let of_gc = by_page && self.end_page_of_gc(lane, class, queue)?;
         if !of_gc && !self.end_move_straight(lane, class, queue)? {

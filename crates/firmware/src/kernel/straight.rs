@@ -84,6 +84,7 @@ impl Kernel {
         self.straight = self.goes_straight();
         self.straight_noted = self.goes_straight_noted();
         self.straight_moves_noted = self.moves_straight_noted();
+        self.straight_pages_noted = self.moves_pages_noted();
         self.straight_moves = self.moves_straight();
         self.straight_pages = self.moves_pages();
         self.straight_rows = self.writes_rows();

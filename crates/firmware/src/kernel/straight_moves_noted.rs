@@ -4,6 +4,7 @@
 //! and after the next one begins.
 
 use super::ready::Ready;
+use super::straight_pages::Seat;
 use super::{Fault, HostDone, Kernel};
 use crate::ops::NONE;
 use crate::task::{Action, Class, Task};
@@ -19,6 +20,11 @@ impl Kernel {
         self.goes_straight_noted() && self.would_move_straight()
     }
 
+    /// As [`Kernel::moves_pages`].
+    pub(super) fn moves_pages_noted(&self) -> bool {
+        self.would_move_pages() && self.moves_straight_noted()
+    }
+
     /// True if programs and moves go straight while accounts of requests are kept.
     #[must_use]
     pub fn is_straight_in_moves_noted(&self) -> bool {
@@ -27,16 +33,19 @@ impl Kernel {
 
     /// Ends the command of a class of a die, as [`Kernel::end_move_straight`] would; false if it has to take the general path, and nothing has
     /// happened yet.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn end_move_noted(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
         if !matches!(class, Class::HOST_READ | Class::HOST_WRITE | GC_READ | GC_WRITE) {
             return Ok(false);
         }
         self.leave_history(die);
+        let by_page = self.straight_pages_noted && self.dies[die as usize].count == 1;
         match class {
             Class::HOST_READ => self.end_reads(die),
             Class::HOST_WRITE => self.end_program_noted(die),
+            GC_READ if by_page => self.end_page_read(die),
             GC_READ => self.end_moved_read(die),
+            _ if by_page => self.end_moved_page(die),
             _ => self.end_moved_program(die),
         }
         self.go_on_noted(die, queue)?;
@@ -84,9 +93,31 @@ impl Kernel {
         self.run_noted(queue)
     }
 
+    /// Programs a page for the oldest operation that waits for a die, as [`Kernel::dispatch_page`] would; false if it has to be looked at, and
+    /// nothing has happened yet.
+    #[inline(always)]
+    fn program_page_noted(&mut self, die: u32, waiting: u64, queue: &mut EventQueue) -> Result<bool, Fault> {
+        let first = die * self.planes_per_die.get();
+        let bit = self.oldest_bit(first, waiting);
+        let (class, at) = Ready::of_bit(bit);
+        let seat = Seat { die, at, plane: first + at, others: Ready::planes_of(waiting & !(1 << bit), class) };
+        match class {
+            GC_WRITE => self.program_moved_page::<true>(seat, queue),
+            Class::HOST_WRITE => self.program_page_of_host::<false, true>(seat, queue),
+            _ => Ok(false),
+        }
+    }
+
+    /// As [`Kernel::run_noted`], apart, so that drives without accounts need not care.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn run_apart(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+        self.run_noted(queue)
+    }
+
     /// As [`Kernel::run_straight`].
     #[inline(always)]
-    pub(super) fn run_noted(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
+    fn run_noted(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         while let Some(die) = self.dirty.pop_front() {
             self.dies[die as usize].queued = false;
             if !self.dies[die as usize].busy {
@@ -109,6 +140,9 @@ impl Kernel {
             self.dispatch(die, queue)?;
             return Ok(());
         };
+        if waiting == 0 || (self.straight_pages_noted && self.program_page_noted(die, waiting, queue)?) {
+            return Ok(());
+        }
         let Some((class, plane)) = self.oldest_in_plane::<false>(die, waiting) else { return Ok(()) };
         let others = Ready::planes_of(waiting, class) & !(1 << self.planes_per_die.remainder(plane));
         match class {

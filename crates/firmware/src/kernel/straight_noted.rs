@@ -45,11 +45,13 @@ impl Kernel {
     }
 
     /// Ends the command of a class of a die, as [`Kernel::on_die`] would, where accounts of requests are kept; true if [`Kernel::only`] is done.
+    /// Apart, so that drives without accounts need not care.
     ///
     /// # Errors
     /// When a rule is broken.
+    #[cold]
     #[inline(never)]
-    pub(super) fn end_noted(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
+    pub(super) fn end_apart(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
         if class == Class::HOST_READ && self.end_read_noted(die, queue)? {
             return Ok(true);
         }
@@ -60,7 +62,7 @@ impl Kernel {
     }
 
     /// The same as [`Kernel::end_straight`], if it was a plain read of one page; else nothing has happened yet.
-    #[inline(always)]
+    #[inline(never)]
     fn end_read_noted(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         let slot = self.dies[die as usize].pages[0];
         let quiet = self.shared_count == 0 && self.is_quiet_straight();

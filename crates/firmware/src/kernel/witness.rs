@@ -225,7 +225,7 @@ impl Kernel {
     }
 
     /// As [`Kernel::witness`] for the command of a class that a die has just begun, where only accounts look at it.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn witness_begun(&mut self, die: u32, class: Class) {
         debug_assert!(self.keeps_accounts_only(), "nothing else is noted");
         let state = &self.dies[die as usize];
