@@ -226,7 +226,14 @@ impl Split {
 
 impl Rows {
     #[inline(never)]
-    fn add(&mut self, number: u64, request: &Request, (submitted, way): (Time, &Way), now: Time, parts: &[Time; PARTS]) {
+    fn add(
+        &mut self,
+        number: u64,
+        request: &Request,
+        (submitted, way): (Time, &Way),
+        now: Time,
+        parts: &[Time; PARTS],
+    ) {
         let Request { arrival, offset, bytes, op, stream, .. } = *request;
         let origin = self.origin;
         self.done.push(RequestRow {

@@ -277,7 +277,9 @@ impl Accounts {
         }
         let held = if from == wait.from { wait.held } else { history.between(from, now) };
         account.space += now - from - held.iter().sum::<Time>();
-        account.die.iter_mut().zip(held).for_each(|(sum, time)| *sum += time);
+        for (sum, time) in account.die.iter_mut().zip(&held) {
+            *sum += time;
+        }
         // Before its first command none of its own can have held a die.
         if !is_first {
             let own = history.own(op.owner, from, now);

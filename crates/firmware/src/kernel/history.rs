@@ -178,7 +178,10 @@ impl History {
         let holder = usize::from(next.holder);
         let earlier = if at == 0 { 0 } else { self.records[at - 1].sums[holder] };
         let rest = (next.end - from).min(next.sums[holder] - earlier);
-        let mut times: [Time; HOLDERS] = std::array::from_fn(|at| self.sums[at] - next.sums[at]);
+        let mut times = self.sums;
+        for (time, before) in times.iter_mut().zip(&next.sums) {
+            *time -= before;
+        }
         times[holder] += rest;
         times
     }

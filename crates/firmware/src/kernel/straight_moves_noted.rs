@@ -33,7 +33,7 @@ impl Kernel {
 
     /// Ends the command of a class of a die, as [`Kernel::end_move_straight`] would; false if it has to take the general path, and nothing has
     /// happened yet.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn end_move_noted(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
         if !matches!(class, Class::HOST_READ | Class::HOST_WRITE | GC_READ | GC_WRITE) {
             return Ok(false);

@@ -52,21 +52,30 @@ impl Kernel {
     #[cold]
     #[inline(never)]
     pub(super) fn end_apart(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
-        if class == Class::HOST_READ && self.end_read_noted(die, queue)? {
-            return Ok(true);
+        if class == Class::HOST_READ {
+            self.end_read_noted(die, queue)
+        } else {
+            self.end_other_noted(die, class, queue)
         }
+    }
+
+    /// The same where it was no plain read of one page.
+    #[inline(never)]
+    fn end_other_noted(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
         if !self.straight_moves_noted || !self.end_move_noted(die, class, queue)? {
             self.end_generally(die, queue)?;
         }
         Ok(false)
     }
 
-    /// The same as [`Kernel::end_straight`], if it was a plain read of one page; else nothing has happened yet.
+    /// The same where it has read for the host: as [`Kernel::end_straight`].
     #[inline(never)]
     fn end_read_noted(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         let slot = self.dies[die as usize].pages[0];
         let quiet = self.shared_count == 0 && self.is_quiet_straight();
-        let Some((done, next)) = self.end_lone_read(die, quiet) else { return Ok(false) };
+        let Some((done, next)) = self.end_lone_read(die, quiet) else {
+            return self.end_other_noted(die, Class::HOST_READ, queue);
+        };
         self.only = done;
         self.close_read(die, slot, &done);
         match next {
