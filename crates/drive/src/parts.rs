@@ -275,7 +275,7 @@ impl Moments {
         parts[Part::WAIT_LINK.index()] = queued - submitted - inward;
         parts[Part::WAIT_DISPATCH.index()] = served - queued;
         let mut gap = 0;
-        let bytes = match &way.last {
+        let bytes = match way.last() {
             Some(account) => {
                 let [reads, writes, background @ ..] = account.die;
                 let told = [
@@ -309,8 +309,11 @@ impl Moments {
         };
         if matches!(request.op, Op::Write | Op::Flush) {
             // Of a write that is forced through, room for its last unit may have come after the one that ended last had its own.
-            let told = divide(gap, way.room.map(u128::from), DRAINS - 1);
-            DRAINED.into_iter().zip(told).for_each(|(part, time)| parts[part.index()] = time);
+            if way.room == [0; DRAINS] {
+                parts[DRAINED[DRAINS - 1].index()] = gap;
+            } else {
+                divide_room(gap, way, &mut parts);
+            }
         } else {
             parts[Part::OTHER.index()] += gap;
         }
@@ -320,6 +323,13 @@ impl Moments {
         parts[Part::WAIT_LINK.index()] += completion - done - outward;
         parts
     }
+}
+
+/// Divides the time that a write spent elsewhere by what it waited for room.
+#[inline(never)]
+fn divide_room(gap: Time, way: &Way, parts: &mut [Time; PARTS]) {
+    let told = divide(gap, way.room.map(u128::from), DRAINS - 1);
+    DRAINED.into_iter().zip(told).for_each(|(part, time)| parts[part.index()] = time);
 }
 
 /// A time of a request on its way, and its parts, which fill it.

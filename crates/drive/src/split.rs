@@ -134,7 +134,7 @@ impl Split {
         }
         let parts = moments.cut(request, way, &self.link, now);
         if let (Some(rows), Some(number)) = (&mut self.rows, number) {
-            rows.add(number, request, (submitted, way), now, parts);
+            rows.add(number, request, (submitted, way), now, &parts);
         }
         if added {
             let moments = *moments;
@@ -143,7 +143,7 @@ impl Split {
                 self.grow(now);
             }
             if request.arrival + self.intervals.length >= self.end {
-                self.current[op as usize].iter_mut().zip(parts).for_each(|(sum, time)| *sum += time);
+                self.current[op as usize].iter_mut().zip(&parts).for_each(|(sum, time)| *sum += time);
             } else {
                 self.spread(op, &moments.phases(request.arrival, &parts, now));
             }
@@ -225,7 +225,15 @@ impl Split {
 }
 
 impl Rows {
-    fn add(&mut self, number: u64, request: &Request, (submitted, way): (Time, &Way), now: Time, parts: [Time; PARTS]) {
+    #[inline(never)]
+    fn add(
+        &mut self,
+        number: u64,
+        request: &Request,
+        (submitted, way): (Time, &Way),
+        now: Time,
+        parts: &[Time; PARTS],
+    ) {
         let Request { arrival, offset, bytes, op, stream, .. } = *request;
         let origin = self.origin;
         self.done.push(RequestRow {
@@ -239,7 +247,7 @@ impl Rows {
             flash_start: way.flash_start.map(|time| time - origin),
             completion: now - origin,
             gc_affected: way.gc_affected,
-            parts,
+            parts: *parts,
         });
     }
 }

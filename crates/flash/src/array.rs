@@ -316,6 +316,14 @@ impl Flash {
         }
     }
 
+    /// The two for a command of one payer.
+    #[inline]
+    pub fn hear_next(&mut self, adds_up: bool, payer: u8) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.hear_next(adds_up, payer);
+        }
+    }
+
     /// What each payer has been charged with since recording began, or charges were reset; standby is charged to nobody.
     #[must_use]
     pub fn charged(&self) -> Option<&[Activity; PAYERS]> {
@@ -330,6 +338,7 @@ impl Flash {
     }
 
     /// Where the time of the command is added up that a lane began last.
+    #[inline]
     #[must_use]
     pub fn tally(&self, lane: u32) -> Tally {
         self.recorder.as_ref().map_or(Tally::NONE, |recorder| recorder.tally(lane))
@@ -590,7 +599,14 @@ impl Flash {
                 None => return self.step_apart(now, lane, agenda),
             }
         }
-        self.step_any(now, lane, agenda)
+        self.step_recorded(now, lane, agenda)
+    }
+
+    /// Handles an event of a lane that is recorded, or the one beside a suspended command. Apart, so that others need not care.
+    #[cold]
+    #[inline(never)]
+    fn step_recorded(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {
+        self.step_summed(now, lane, agenda)
     }
 
     /// Handles an event of the main lane of a die that does what few commands do, and is not recorded.
@@ -607,27 +623,29 @@ impl Flash {
     /// Handles an event of a lane that is recorded, or the one beside a suspended command.
     #[inline(never)]
     fn step_any(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {
-        if let Some(step) = self.step_heard(now, lane) {
-            return self.follow_up(lane, step, agenda);
-        }
         let step = around!(self, now, lane, |package, die, which, around| package.step(die, which, around));
         self.follow_up(lane, step, agenda)
     }
 
-    /// Advances the main lane of a die that is recorded, if it does what most commands do; else nothing has happened.
-    #[inline]
-    fn step_heard(&mut self, now: Time, lane: u32) -> Option<Step> {
-        let recorder = self.recorder.as_mut().filter(|recorder| lane < self.dies && recorder.hears(lane))?;
-        let Seat { channel, package, die, .. } = self.seats[lane as usize];
-        let main = self.packages[package as usize].main_lane(die);
-        let mut log = recorder.of_lane(lane, lane);
-        let bus = &mut self.channels[channel as usize];
-        main.advance(
+    /// The same where mostly sums alone are recorded of a die that does what most commands do.
+    #[inline(never)]
+    fn step_summed(&mut self, now: Time, lane: u32, agenda: &mut impl Agenda) -> Progress {
+        let Self { packages, channels, timing, seats, passed, recorder, dies, .. } = self;
+        let Some(recorder) = recorder.as_mut().filter(|recorder| lane < *dies && recorder.sums(lane)) else {
+            return self.step_any(now, lane, agenda);
+        };
+        let seats = &mut seats[..];
+        let Seat { channel, package, die, .. } = seats[lane as usize];
+        let step = packages[package as usize].main_lane(die).advance(
             now,
-            &self.timing,
-            || Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane },
-            &mut log,
-        )
+            timing,
+            || Port { bus: &mut channels[channel as usize], lanes: &mut *seats, passed, lane },
+            &mut recorder.sums_of(lane),
+        );
+        match step {
+            Some(step) => self.follow_up(lane, step, agenda),
+            None => self.step_any(now, lane, agenda),
+        }
     }
 
     /// What comes after a step of a lane.

@@ -6,9 +6,9 @@
 use wordline_base::Time;
 use wordline_nand::chain::{self, Cycle, SEGMENTS};
 use wordline_nand::energy::Activity;
-use wordline_nand::log::{Stage, Use, What};
+use wordline_nand::log::{Pass, Stage, Use, What};
 use wordline_nand::timing::Fixed;
-use wordline_nand::Timing;
+use wordline_nand::{Segment, Timing};
 
 /// Payers at most.
 pub const PAYERS: usize = 8;
@@ -69,6 +69,17 @@ impl Charges {
         used(fixed, takes_in, entry, &mut sums[usize::from(payer)]);
     }
 
+    /// Charges one payer with a use of the bus, and with what the array did after it.
+    #[inline]
+    pub fn add_pass(&mut self, pass: &Pass, payer: u8) {
+        let Self { fixed, takes_in, sums } = self;
+        let sum = &mut sums[usize::from(payer)];
+        if pass.on_bus > 0 {
+            on_bus(fixed, takes_in, (pass.segment, pass.on_bus), sum);
+        }
+        in_array(Stage::behind(pass.segment), pass.busy * Time::from(pass.planes), sum);
+    }
+
     /// Charges those who share a command with what it did.
     pub fn divide(&mut self, entry: &Use, shares: &Shares) {
         let mut used = Activity::default();
@@ -88,19 +99,35 @@ impl Charges {
 #[inline]
 fn used(fixed: &[Fixed; SEGMENTS], takes_in: &[bool; SEGMENTS], entry: &Use, sum: &mut Activity) {
     let time = entry.end - entry.start;
-    let in_planes = time * Time::from(entry.planes);
     match entry.what {
-        What::Array(Stage::Ton) => sum.read += in_planes,
-        What::Array(Stage::Tin) => sum.program += in_planes,
-        What::Array(Stage::Ber) => sum.erase += in_planes,
-        What::Array(_) => {}
-        What::Bus(segment) => {
-            let Fixed { command, address, wait } = fixed[segment as usize];
-            let data = time.saturating_sub(command + address + wait);
-            (sum.command, sum.address) = (sum.command + command, sum.address + address);
-            *if takes_in[segment as usize] { &mut sum.data_in } else { &mut sum.data_out } += data;
-        }
+        What::Array(stage) => in_array(stage, time * Time::from(entry.planes), sum),
+        What::Bus(segment) => on_bus(fixed, takes_in, (segment, time), sum),
     }
+}
+
+/// Adds the times of cells, of all planes together.
+#[inline]
+fn in_array(stage: Stage, in_planes: Time, sum: &mut Activity) {
+    match stage {
+        Stage::Ton => sum.read += in_planes,
+        Stage::Tin => sum.program += in_planes,
+        Stage::Ber => sum.erase += in_planes,
+        _ => {}
+    }
+}
+
+/// Adds the time of a segment on the bus.
+#[inline]
+fn on_bus(
+    fixed: &[Fixed; SEGMENTS],
+    takes_in: &[bool; SEGMENTS],
+    (segment, time): (Segment, Time),
+    sum: &mut Activity,
+) {
+    let Fixed { command, address, wait } = fixed[segment as usize];
+    let data = time.saturating_sub(command + address + wait);
+    (sum.command, sum.address) = (sum.command + command, sum.address + address);
+    *if takes_in[segment as usize] { &mut sum.data_in } else { &mut sum.data_out } += data;
 }
 
 /// Takes out of `used` the part of a payer, where payers have so many planes and bytes left together.
@@ -127,7 +154,7 @@ fn take(used: &mut Activity, share: &Share, (planes, bytes): (u64, u64)) -> Acti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wordline_nand::{NandConfig, Segment};
+    use wordline_nand::NandConfig;
 
     fn entry(what: What, planes: u8, time: Time) -> Use {
         Use { held: false, what, planes, ready: 5, start: 7, end: 7 + time }

@@ -4,7 +4,7 @@ use crate::charges::{Charges, Payers, Shares, PAYERS};
 use crate::spending::{Spending, Spent, Tally};
 use wordline_base::Time;
 use wordline_nand::energy::Activity;
-use wordline_nand::log::{Entry, Log, Use};
+use wordline_nand::log::{Entry, Log, Pass, Use};
 use wordline_nand::Timing;
 
 /// An entry of the log with the place in the drive and the number of the command.
@@ -46,8 +46,9 @@ pub struct Recorder {
     started: u64,
     /// True if the time of the next command is added up.
     adds_next: bool,
-    /// Who pays for the next command.
-    pays_next: Payers,
+    /// Who pays for the next command, and their shares if several do.
+    pays_next: Payer,
+    next_shares: Shares,
     charges: Charges,
     /// By lane, while several have paid for a command: their shares of the current one, and of the one before.
     shares: Vec<[Shares; 2]>,
@@ -64,7 +65,8 @@ impl Recorder {
             spending: Spending::new(lanes),
             started: 0,
             adds_next: false,
-            pays_next: Payers::None,
+            pays_next: Payer::None,
+            next_shares: Shares::default(),
             charges: Charges::new(timing),
             shares: Vec::new(),
             current: vec![Default::default(); lanes],
@@ -76,12 +78,31 @@ impl Recorder {
         self.logs = logs;
     }
 
+    /// True if sums alone are recorded of what a lane does, and there are some.
+    #[inline]
+    pub fn sums(&self, lane: u32) -> bool {
+        !self.logs && self.hears(lane)
+    }
+
+    /// The recorder as the main lane of a die sees it of which sums alone are recorded.
+    #[inline]
+    pub fn sums_of(&mut self, die: u32) -> Sums<'_> {
+        debug_assert!(!self.logs, "entries are recorded, too");
+        Sums { recorder: self, die }
+    }
+
     /// True if anything of what a lane does is recorded.
     #[inline]
     pub fn hears(&self, lane: u32) -> bool {
         let of_use = |it: &Current| it.tally != Tally::NONE || it.payer != Payer::None;
         let [current, before] = &self.current[lane as usize];
         self.logs || of_use(current) || of_use(before)
+    }
+
+    /// The same of the command that begins next, for sums alone.
+    #[inline]
+    pub fn sums_next(&self) -> bool {
+        !self.logs && (self.adds_next || self.pays_next != Payer::None)
     }
 
     /// The recorder as a lane of a die sees it.
@@ -98,7 +119,20 @@ impl Recorder {
 
     /// Who pays for the command that starts next.
     pub fn charge_next(&mut self, payers: Payers) {
-        self.pays_next = payers;
+        self.pays_next = match payers {
+            Payers::None => Payer::None,
+            Payers::One(payer) => Payer::One(payer),
+            Payers::Some(shares) => {
+                self.next_shares = shares;
+                Payer::Several
+            }
+        };
+    }
+
+    /// One pays for the command that starts next, and its time is summed or not.
+    #[inline]
+    pub fn hear_next(&mut self, adds_up: bool, payer: u8) {
+        (self.adds_next, self.pays_next) = (adds_up, Payer::One(payer));
     }
 
     /// What each payer has been charged with.
@@ -112,25 +146,27 @@ impl Recorder {
     }
 
     /// A lane begins a command, which may follow another in cache mode.
-    #[inline]
+    #[inline(always)]
     pub fn begin(&mut self, now: Time, lane: u32, follows: bool) {
         self.started += 1;
         let adds = std::mem::take(&mut self.adds_next);
         let tally = if adds { self.spending.begin(lane, now) } else { Tally::NONE };
-        let payer = match std::mem::take(&mut self.pays_next) {
-            Payers::None => Payer::None,
-            Payers::One(payer) => Payer::One(payer),
-            Payers::Some(shares) => {
-                self.shares.resize(self.current.len(), Default::default());
-                let of_lane = &mut self.shares[lane as usize];
-                *of_lane = [shares, of_lane[0]];
-                Payer::Several
-            }
-        };
+        let payer = std::mem::take(&mut self.pays_next);
+        if payer == Payer::Several {
+            self.share(lane);
+        }
         let commands = &mut self.current[lane as usize];
         // Nothing more comes of the one before, unless this one follows it in cache mode.
         let before = if follows { commands[0] } else { Current::default() };
         *commands = [Current { number: self.started, tally, payer }, before];
+    }
+
+    /// The next command of a lane has several who pay.
+    #[cold]
+    fn share(&mut self, lane: u32) {
+        self.shares.resize(self.current.len(), Default::default());
+        let of_lane = &mut self.shares[lane as usize];
+        *of_lane = [self.next_shares, of_lane[0]];
     }
 
     /// What a lane does belongs to the commands of another.
@@ -142,6 +178,7 @@ impl Recorder {
     }
 
     /// Where the time of the command is added up that a lane began last.
+    #[inline]
     pub fn tally(&self, lane: u32) -> Tally {
         self.current[lane as usize][0].tally
     }
@@ -183,7 +220,7 @@ impl Log for LaneLog<'_> {
         self.recorder.entries.push(Logged { die: self.die, command: command.number, entry: *entry });
     }
 
-    #[inline]
+    #[inline(never)]
     fn add(&mut self, entry: &Use) {
         let command = self.commands[usize::from(entry.held)];
         if let Some(spent) = self.recorder.spending.of_mut(command.tally) {
@@ -196,6 +233,50 @@ impl Log for LaneLog<'_> {
                 let Recorder { charges, shares, .. } = &mut *self.recorder;
                 charges.divide(entry, &shares[self.lane as usize][usize::from(entry.held)]);
             }
+        }
+    }
+}
+
+/// The recorder as the main lane of a die sees it of which sums alone are recorded.
+pub struct Sums<'a> {
+    recorder: &'a mut Recorder,
+    die: u32,
+}
+
+impl Sums<'_> {
+    /// Several pay for it.
+    #[cold]
+    fn share_pass(&mut self, pass: Pass) {
+        pass.uses().for_each(|used| self.add(&used));
+    }
+}
+
+impl Log for Sums<'_> {
+    #[inline(always)]
+    fn is_whole(&self) -> bool {
+        false
+    }
+
+    fn enter(&mut self, entry: &Entry) {
+        self.add(&entry.in_short());
+    }
+
+    fn add(&mut self, entry: &Use) {
+        self.recorder.of_lane(self.die, self.die).add(entry);
+    }
+
+    #[inline(always)]
+    fn add_pass(&mut self, pass: &Pass) {
+        let Recorder { spending, charges, current, .. } = &mut *self.recorder;
+        let Current { tally, payer, .. } = current[self.die as usize][0];
+        if payer == Payer::Several {
+            return self.share_pass(*pass);
+        }
+        if let Some(spent) = spending.of_mut(tally) {
+            spent.add_pass(pass);
+        }
+        if let Payer::One(payer) = payer {
+            charges.add_pass(pass, payer);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Breakdown of the time of commands, summed while they run.
 
-use crate::log::{Stage, Use, What};
+use crate::log::{Pass, Stage, Use, What};
 use wordline_base::Time;
 
 /// Commands of a lane whose sums are kept: in cache mode, the current, the one before, and the one that has just ended.
@@ -34,6 +34,22 @@ impl Spent {
             What::Array(Stage::Ton) => self.read += time,
             What::Array(Stage::Tin) => self.program += time,
             What::Array(_) => {}
+        }
+    }
+}
+
+impl Spent {
+    /// Adds a use of the bus, and what the array did after it.
+    #[inline]
+    pub(crate) fn add_pass(&mut self, pass: &Pass) {
+        if pass.on_bus > 0 {
+            self.wait_bus += pass.waited();
+            self.bus += pass.on_bus;
+        }
+        match Stage::behind(pass.segment) {
+            Stage::Ton => self.read += pass.busy,
+            Stage::Tin => self.program += pass.busy,
+            _ => {}
         }
     }
 }

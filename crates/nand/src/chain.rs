@@ -160,6 +160,7 @@ segments! {
 impl Segment {
     /// What it carries, and what follows.
     #[must_use]
+    #[inline]
     pub const fn spec(self) -> &'static Spec {
         &SPECS[self as usize]
     }

@@ -300,7 +300,7 @@ impl Die {
             if self.resuming > 0 || !self.main.goes_plainly() {
                 return None;
             }
-            self.main.tell(die, now, log);
+            self.main.tell_plainly(die, now, log);
         }
         if self.end() {
             return Some(Step::Done);

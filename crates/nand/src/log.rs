@@ -1,6 +1,6 @@
 //! Event log of a package for observers: every use of the bus and of the array, with start and end.
 
-use crate::chain::Segment;
+use crate::chain::{Busy, Segment};
 use crate::command::Kind;
 use crate::geometry::PageAddress;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,57 @@ pub struct Use {
     pub end: Time,
 }
 
+/// A use of the bus by a command outside of cache mode, and what its die does after it in its array, if anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// What was on the bus.
+    pub segment: Segment,
+    /// How many planes take part.
+    pub planes: u8,
+    /// When it was ready; later than that it waited for the bus.
+    pub ready: Time,
+    /// How long it was on the bus; 0 if that was told before.
+    pub on_bus: Time,
+    /// How long its die was busy then.
+    pub busy: Time,
+    /// When all of that ended.
+    pub end: Time,
+}
+
+impl Pass {
+    /// The two as [`Log::add`] gets them.
+    pub fn uses(&self) -> impl Iterator<Item = Use> {
+        let Self { segment, planes, ready, on_bus, busy, end } = *self;
+        let rest = end - busy;
+        let used = |what, ready, start, end| Use { held: false, what, planes, ready, start, end };
+        let bus = (on_bus > 0).then(|| used(What::Bus(segment), ready, rest - on_bus, rest));
+        let array = (busy > 0).then(|| used(What::Array(Stage::behind(segment)), rest, rest, end));
+        bus.into_iter().chain(array)
+    }
+
+    /// How long it waited for the bus.
+    #[inline]
+    #[must_use]
+    pub fn waited(&self) -> Time {
+        self.end - self.busy - self.on_bus - self.ready
+    }
+}
+
+impl Stage {
+    /// What the array does after a segment, in a command that is not suspended.
+    #[inline]
+    #[must_use]
+    pub const fn behind(segment: Segment) -> Self {
+        match segment.spec().busy {
+            Busy::Feature => Self::Feature,
+            Busy::Read => Self::Ton,
+            Busy::Program => Self::Tin,
+            Busy::Erase => Self::Ber,
+            _ => Self::Dummy,
+        }
+    }
+}
+
 impl Entry {
     /// What sums of times need of it.
     #[must_use]
@@ -103,6 +154,11 @@ pub trait Log {
     /// Takes one in short.
     #[inline]
     fn add(&mut self, _: &Use) {}
+    /// Takes two in short that follow each other.
+    #[inline]
+    fn add_pass(&mut self, pass: &Pass) {
+        pass.uses().for_each(|used| self.add(&used));
+    }
 }
 
 /// Nobody looks.

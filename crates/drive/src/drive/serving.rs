@@ -70,12 +70,18 @@ impl Drive {
         self.kernel.read_straight(self.now, slot, first, bytes, &mut self.queue)
     }
 
-    /// Starts a read of one unit at once where accounts of requests are kept; false if it is to be served as any other request.
+    /// Starts a read of one unit, or a write of whole units, at once where accounts of requests are kept; false if it is to be served as any
+    /// other request.
     #[inline(never)]
     fn starts_straight_noted(&mut self, slot: u32) -> Result<bool, Fault> {
         let Request { offset, bytes, op, .. } = self.slots[slot as usize].request;
         let (first, skip) = self.unit_at(offset);
-        if op != Op::Read || skip + u64::from(bytes) > u64::from(self.plan.unit_bytes) {
+        let (end, whole) = (skip + u64::from(bytes), u64::from(self.plan.unit_bytes));
+        if op == Op::Write && skip == 0 && end >= whole && !self.buffers && self.kernel.is_straight_in_moves_noted() {
+            self.begin_way(slot);
+            return self.writes_whole(slot, first, end);
+        }
+        if op != Op::Read || end > whole {
             return Ok(false);
         }
         self.begin_way(slot);
@@ -118,6 +124,8 @@ impl Drive {
             self.kernel.write_straight(self.now, slot, units);
         } else if self.kernel.is_straight_by_stage_in_pages() {
             self.kernel.write_by_stage_in_pages(self.now, slot, units);
+        } else if self.kernel.is_straight_in_moves_noted() {
+            self.kernel.write_straight(self.now, slot, units);
         } else {
             return false;
         }

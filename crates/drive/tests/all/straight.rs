@@ -127,6 +127,12 @@ fn random_drive_of_pages(random: &mut Stream) -> String {
 
 /// A drive that has worked with and without the straight ways, which changed nothing; none if there is no such drive.
 fn worked_alike(text: &str, seed: u64) -> Option<Drive> {
+    let accounts = chance(&mut Stream::new(seed, "straight-test-accounts", 0), 40);
+    Some(worked_alike_with(text, seed, accounts)?.0)
+}
+
+/// The same with or without accounts of requests. Tells, too, whether programs and moves went straight with them.
+fn worked_alike_with(text: &str, seed: u64, accounts: bool) -> Option<(Drive, bool)> {
     let mut fast = drive_unless_refused(text, seed)?;
     // Collections come with an aged drive.
     let steps = PreconditionConfig { fill: true, overwrites: 1.0, ..PreconditionConfig::default() };
@@ -135,7 +141,6 @@ fn worked_alike(text: &str, seed: u64) -> Option<Drive> {
     slow.avoid_straight();
     assert!(!slow.kernel().is_straight() && !slow.kernel().is_straight_in_moves());
     assert!(!slow.kernel().is_straight_in_pages());
-    let accounts = chance(&mut Stream::new(seed, "straight-test-accounts", 0), 40);
     for drive in [&mut fast, &mut slow] {
         drive.split_time(accounts);
         drive.start_measuring();
@@ -145,6 +150,8 @@ fn worked_alike(text: &str, seed: u64) -> Option<Drive> {
     assert_eq!((fast.kernel().waited(), fast.kernel().charged()), (slow.kernel().waited(), slow.kernel().charged()));
     let split = |drive: &Drive| drive.split().map(|split| split.document(Tasks::ALL, Features::ALL));
     assert_eq!(split(&fast), split(&slow));
+    let noted = fast.kernel().is_straight_in_moves_noted();
+    assert!(!slow.kernel().is_straight_in_moves_noted());
     for drive in [&mut fast, &mut slow] {
         drive.split_time(false);
     }
@@ -154,7 +161,7 @@ fn worked_alike(text: &str, seed: u64) -> Option<Drive> {
     let header = Header { version: String::new(), config: 0.into(), seed: 1, precondition: 0.into() };
     let state = |drive: &mut Drive| snapshot::to_bytes(&header, drive).expect("a drive can be saved");
     assert!(state(&mut fast) == state(&mut slow), "the states differ");
-    Some(fast)
+    Some((fast, noted))
 }
 
 #[test]
@@ -182,4 +189,24 @@ fn pages_that_go_straight_change_nothing() {
     });
     let one = std::env::var_os("WORDLINE_SEED").is_some();
     assert!(one || pages > 40, "{pages} page by page, {others} others");
+}
+
+#[test]
+fn operations_that_go_straight_with_accounts_change_nothing() {
+    let (mut pages, mut moves, mut others) = (0, 0, 0);
+    let runs = if long() { 4_000 } else { 240 };
+    for_seeds("straight", "operations_that_go_straight_with_accounts_change_nothing", runs, |seed| {
+        let random = &mut Stream::new(seed, "straight-test-accounts", 1);
+        let text = if chance(random, 70) { random_drive(random) } else { random_drive_of_pages(random) };
+        let worked = worked_alike_with(&text, seed, true);
+        let collected = worked.filter(|(fast, noted)| *noted && fast.kernel().counters().collections() > 0);
+        let counted = match collected {
+            Some((fast, _)) if fast.kernel().is_straight_in_pages() => &mut pages,
+            Some(_) => &mut moves,
+            None => &mut others,
+        };
+        *counted += 1;
+    });
+    let one = std::env::var_os("WORDLINE_SEED").is_some();
+    assert!(one || (pages > 20 && moves > 2), "{pages} page by page, {moves} otherwise, {others} others");
 }

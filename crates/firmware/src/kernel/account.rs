@@ -7,8 +7,8 @@
 use super::drain::{Drain, DRAINS};
 use super::history::{History, Served, HOLDERS};
 use super::waits::{Wait, Waited};
-use super::Kernel;
-use crate::ops::FlashOp;
+use super::{HostDone, Kernel};
+use crate::ops::{FlashOp, NONE};
 use crate::task::{ByTask, Class, TASKS};
 use wordline_base::Time;
 use wordline_flash::{Geometry, Spent, Tally};
@@ -84,15 +84,31 @@ pub struct Way {
     pub gc_affected: bool,
     /// How long it waited for the write buffer, by what held up the units there: see [`DRAINS`].
     pub room: [Time; DRAINS],
-    /// Its operation that ended last, if one was carried by a command.
-    pub last: Option<Account>,
+    /// True if one of its operations was carried by a command and has ended.
+    is_carried: bool,
+    /// The last of these, if there is one.
+    last: Account,
 }
 
 impl Way {
+    /// It begins anew; cheaper than another in its place.
+    #[inline]
+    fn restart(&mut self, now: Time) {
+        (self.served, self.flash_start, self.gc_affected, self.room) = (now, None, false, [0; DRAINS]);
+        self.is_carried = false;
+    }
+
+    /// Its operation that ended last, if one was carried by a command.
+    #[inline]
+    #[must_use]
+    pub fn last(&self) -> Option<&Account> {
+        self.is_carried.then_some(&self.last)
+    }
+
     /// A way that ended with such an operation.
     #[must_use]
     pub fn of(last: Account) -> Self {
-        Self { last: Some(last), ..Self::default() }
+        Self { is_carried: true, last, ..Self::default() }
     }
 }
 
@@ -143,6 +159,18 @@ impl Accounts {
             history.take(now, class, served);
             self.drain.take(lane, class, now);
         }
+    }
+
+    /// A die that was idle has begun a command of a class with one operation. Gives its wait.
+    #[inline(always)]
+    pub fn begin_lone(&mut self, die: u32, class: Class, op: &FlashOp, now: Time) -> Wait {
+        let Self { histories, waited, drain, .. } = self;
+        let history = &mut histories[die as usize];
+        let wait = waited[class.task().index()].add(history, op.ready, now);
+        let owner = if class.is_host() { op.owner } else { NONE };
+        history.take(now, class, Served { first: owner, last: owner });
+        drain.take(die, class, now);
+        wait
     }
 
     /// A command that a lane has just begun carries an operation of a class that was ready at `ready`.
@@ -213,13 +241,19 @@ impl Accounts {
     fn trail_mut(&mut self, operation: u32) -> &mut Trail {
         let at = operation as usize;
         if at >= self.trails.len() {
-            self.trails.resize(at + 1, Trail::default());
+            self.grow_trails(at + 1);
         }
         &mut self.trails[at]
     }
 
+    #[cold]
+    fn grow_trails(&mut self, count: usize) {
+        self.trails.resize(count, Trail::default());
+    }
+
     /// A command that a lane has just begun carries an operation.
     /// `wait` is that of its page.
+    #[inline(always)]
     pub fn bind(&mut self, (lane, tally): (u32, Tally), operation: u32, op: &FlashOp, wait: &Wait, now: Time) {
         self.trail_mut(operation);
         let trail = &mut self.trails[operation as usize];
@@ -243,7 +277,9 @@ impl Accounts {
         }
         let held = if from == wait.from { wait.held } else { history.between(from, now) };
         account.space += now - from - held.iter().sum::<Time>();
-        account.die.iter_mut().zip(held).for_each(|(sum, time)| *sum += time);
+        for (sum, time) in account.die.iter_mut().zip(&held) {
+            *sum += time;
+        }
         // Before its first command none of its own can have held a die.
         if !is_first {
             let own = history.own(op.owner, from, now);
@@ -258,7 +294,7 @@ impl Kernel {
     #[inline]
     pub fn begin_way(&mut self, request: u32, now: Time) {
         if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
-            accounts.ways[request as usize] = Way { served: now, ..Way::default() };
+            accounts.ways[request as usize].restart(now);
         }
     }
 
@@ -267,6 +303,25 @@ impl Kernel {
     #[must_use]
     pub fn way(&self, request: u32) -> Option<&Way> {
         self.notes.as_ref()?.accounts.as_ref()?.ways.get(request as usize)
+    }
+
+    /// A die is idle again that has read one page for a request, of which that is done.
+    #[inline(always)]
+    pub(super) fn close_read(&mut self, die: u32, operation: u32, done: &HostDone) {
+        let now = self.now;
+        let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) else { return };
+        accounts.leave(die, now);
+        let Some(trail) = accounts.trails.get_mut(operation as usize) else { return };
+        trail.goes_on = false;
+        let spent = self.flash.spent(std::mem::take(&mut trail.tally));
+        let Some(way) = accounts.ways.get_mut(done.request as usize) else { return };
+        way.gc_affected |= done.gc_affected;
+        if let Some(spent) = spent {
+            trail.account.serve(spent, now);
+            way.is_carried = true;
+            way.last = trail.account;
+            (way.last.end, way.last.bytes) = (now, done.bytes);
+        }
     }
 
     /// An operation has left its command; a partial write may go on after its read, with the same number.
@@ -287,7 +342,9 @@ impl Kernel {
         way.gc_affected |= gc_affected;
         if spent.is_some() && !goes_on {
             let bytes = if op.class == Class::HOST_READ { op.bytes } else { 0 };
-            way.last = Some(Account { end: now, bytes, ..trail.account });
+            way.is_carried = true;
+            way.last = trail.account;
+            (way.last.end, way.last.bytes) = (now, bytes);
         }
     }
 }

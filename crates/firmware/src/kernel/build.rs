@@ -184,6 +184,8 @@ impl Kernel {
             lone: Lone::default(),
             straight: false,
             straight_noted: false,
+            straight_moves_noted: false,
+            straight_pages_noted: false,
             straight_moves: false,
             straight_pages: false,
             straight_rows: false,

@@ -106,20 +106,25 @@ impl History {
     #[inline]
     pub fn leave(&mut self, now: Time) {
         let Some(Current { since, holder, served }) = self.current.take() else { return };
-        self.sums = plus(self.sums, holder, now - since);
-        let record = Holding { end: now, sums: self.sums, served, holder: holder as u8, joined: false };
+        let held = now - since;
         match self.records.last_mut() {
             // A request with many pages on a die has one record of them all, and so has GC that is not interrupted.
-            Some(last) if last.end == since && last.served == served && last.holder == record.holder => {
-                *last = Holding { joined: last.joined, ..record };
+            Some(last) if last.end == since && last.served == served && usize::from(last.holder) == holder => {
+                // It has the sums of now: nobody has held the die since.
+                last.end = now;
+                last.sums[holder] += held;
             }
             _ => {
                 if self.records.len() == MOST {
                     self.thin();
                 }
-                self.records.push(record);
+                // All sums as they were, and then one of them: a processor need not wait for one number to be stored before it can read all.
+                let mut sums = self.sums;
+                sums[holder] += held;
+                self.records.push(Holding { end: now, sums, served, holder: holder as u8, joined: false });
             }
         }
+        self.sums[holder] += held;
     }
 
     #[cold]
@@ -140,16 +145,45 @@ impl History {
 
     /// For how long each held it from `from` to `now`.
     pub fn between(&self, from: Time, now: Time) -> [Time; HOLDERS] {
+        self.between_here(from, now)
+    }
+
+    /// The same, as a part of what most commands do.
+    #[inline(always)]
+    pub fn between_here(&self, from: Time, now: Time) -> [Time; HOLDERS] {
         if from >= now {
             return [0; HOLDERS];
         }
-        let mut after = self.sums;
-        let mut before = self.sums_at(from);
+        let mut times = self.recorded_since(from);
         if let Some(Current { since, holder, .. }) = self.current {
-            after = plus(after, holder, now - since);
-            before = plus(before, holder, from.saturating_sub(since));
+            times[holder] += now - since.max(from);
         }
-        std::array::from_fn(|holder| after[holder] - before[holder])
+        times
+    }
+
+    /// The same but for the current holder.
+    #[inline(always)]
+    fn recorded_since(&self, from: Time) -> [Time; HOLDERS] {
+        // Mostly it is one of the latest.
+        let later = self.records.iter().rev().take_while(|record| record.end > from).count();
+        let Some(at) = (self.records.len() - later..self.records.len()).next() else { return [0; HOLDERS] };
+        let next = &self.records[at];
+        if next.joined {
+            let none = Holding::none(self.start);
+            let earlier = if at == 0 { &none } else { &self.records[at - 1] };
+            let before = sums_between(earlier, next, from);
+            return std::array::from_fn(|holder| self.sums[holder] - before[holder]);
+        }
+        // One has held it alone, at the end.
+        let holder = usize::from(next.holder);
+        let earlier = if at == 0 { 0 } else { self.records[at - 1].sums[holder] };
+        let rest = (next.end - from).min(next.sums[holder] - earlier);
+        let mut times = self.sums;
+        for (time, before) in times.iter_mut().zip(&next.sums) {
+            *time -= before;
+        }
+        times[holder] += rest;
+        times
     }
 
     /// Of [`Self::between`], with commands that served a request. Exact for the latest commands; of older ones where neighbours served
@@ -173,19 +207,6 @@ impl History {
             }
         }
         own
-    }
-
-    /// The sums up to a time, but for the current holder.
-    fn sums_at(&self, time: Time) -> [Time; HOLDERS] {
-        // Mostly it is one of the latest.
-        let Some(later) = self.records.iter().rev().position(|record| record.end <= time) else {
-            return self
-                .records
-                .first()
-                .map_or(self.sums, |first| sums_between(&Holding::none(self.start), first, time));
-        };
-        let at = self.records.len() - later;
-        self.records.get(at).map_or(self.sums, |next| sums_between(&self.records[at - 1], next, time))
     }
 }
 

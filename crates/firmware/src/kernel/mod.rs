@@ -74,6 +74,7 @@ mod standing;
 mod steer;
 mod straight;
 mod straight_moves;
+mod straight_moves_noted;
 mod straight_noted;
 mod straight_pages;
 mod straight_rows;
@@ -333,6 +334,12 @@ pub struct Kernel {
     /// The same, where accounts of requests are kept.
     #[serde(skip)]
     straight_noted: bool,
+    /// The same of programs and moves of GC.
+    #[serde(skip)]
+    straight_moves_noted: bool,
+    /// The same page by page.
+    #[serde(skip)]
+    straight_pages_noted: bool,
     #[serde(skip)]
     avoids_straight: bool,
     /// True if nothing is done in a shorter way, to compare both.
@@ -624,6 +631,9 @@ impl Kernel {
         if self.straight_moves {
             return self.run_straight(queue);
         }
+        if self.straight_moves_noted {
+            return self.run_apart(queue);
+        }
         self.run(queue)
     }
 
@@ -772,8 +782,8 @@ impl Kernel {
             if self.ended_as != Ended::Not {
                 return Ok(self.ended_as == Ended::Alone);
             }
-        } else if self.straight_noted && class == Class::HOST_READ && self.end_noted(lane, queue)? {
-            return Ok(false);
+        } else if self.straight_noted {
+            return self.end_apart(lane, class, queue);
         }
         let of_gc = by_page && self.end_page_of_gc(lane, class, queue)?;
         if !of_gc && !self.end_move_straight(lane, class, queue)? {

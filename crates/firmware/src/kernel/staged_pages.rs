@@ -417,11 +417,11 @@ impl Kernel {
             GC_READ => self.read_sent(seat, GC_READ, queue),
             Class::HOST_READ => self.read_sent(seat, Class::HOST_READ, queue),
             GC_WRITE => {
-                let begins = self.program_moved_page(seat, queue)?;
+                let begins = self.program_moved_page::<false>(seat, queue)?;
                 self.starts_page(die, GC_WRITE, begins)
             }
             Class::HOST_WRITE => {
-                let begins = self.program_page_of_host::<true>(seat, queue)?;
+                let begins = self.program_page_of_host::<true, false>(seat, queue)?;
                 self.starts_page(die, Class::HOST_WRITE, begins)
             }
             _ => Ok(false),

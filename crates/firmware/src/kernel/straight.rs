@@ -84,6 +84,8 @@ impl Kernel {
     pub(super) fn find_ways(&mut self) {
         self.straight = self.goes_straight();
         self.straight_noted = self.goes_straight_noted();
+        self.straight_moves_noted = self.moves_straight_noted();
+        self.straight_pages_noted = self.moves_pages_noted();
         self.straight_moves = self.moves_straight();
         self.straight_pages = self.moves_pages();
         self.straight_rows = self.writes_rows();
@@ -232,7 +234,7 @@ impl Kernel {
 
     /// Puts a read into the queue of its busy die, or starts it at its idle one.
     #[inline(always)]
-    fn read_at(&mut self, spot: Spot, op: FlashOp, queue: &mut EventQueue) -> Result<(), Fault> {
+    pub(super) fn read_at(&mut self, spot: Spot, op: FlashOp, queue: &mut EventQueue) -> Result<(), Fault> {
         let Spot { source, block, plane, die, busy } = spot;
         self.sequence += 1;
         let (ready, sequence) = (self.now, self.sequence);

@@ -52,6 +52,11 @@ impl Kernel {
     /// True if programs and moves of this drive may go straight: reads do, and nothing that it uses looks at single writes, holds
     /// them up, or gives them pages in another way than the next of an open block.
     pub(super) fn moves_straight(&self) -> bool {
+        self.goes_straight() && self.would_move_straight()
+    }
+
+    /// The same, were reads to go straight.
+    pub(super) fn would_move_straight(&self) -> bool {
         let plain_map = !self.follows_units && self.parity.is_none() && self.lots.is_none();
         let plain_blocks = self.space.is_plain() && !self.blocks.has_superblocks() && !self.binds_apart;
         let plain_order = self.takes_oldest && self.stage.is_none() && self.after.is_none() && self.wishes.is_none();
@@ -60,7 +65,7 @@ impl Kernel {
             && self.turns.is_none()
             && self.schedule.is_none()
             && self.collect.copyback() == Copyback::Off;
-        self.goes_straight() && plain_map && plain_blocks && plain_order && plain_gc
+        plain_map && plain_blocks && plain_order && plain_gc
     }
 
     /// True if programs and moves go straight.
@@ -150,7 +155,7 @@ impl Kernel {
 
     /// The command of a die that read pages for the host has ended.
     #[inline(never)]
-    fn end_reads(&mut self, die: u32) {
+    pub(super) fn end_reads(&mut self, die: u32) {
         let left = self.leave_die(die, Class::HOST_READ);
         for &slot in left.slots() {
             let op = *self.slab.get(slot);
@@ -229,7 +234,7 @@ impl Kernel {
 
     /// The command of a die that read pages of victims has ended: each unit that is still valid waits to be written.
     #[inline(never)]
-    fn end_moved_read(&mut self, die: u32) {
+    pub(super) fn end_moved_read(&mut self, die: u32) {
         let left = self.leave_die(die, GC_READ);
         for &slot in left.slots() {
             if self.plan.units_per_page == 1 && self.plan.domains > 1 {
@@ -289,7 +294,7 @@ impl Kernel {
 
     /// The program of a die with units of victims has ended.
     #[inline(never)]
-    fn end_moved_program(&mut self, die: u32) {
+    pub(super) fn end_moved_program(&mut self, die: u32) {
         let left = self.leave_die(die, GC_WRITE);
         self.units_were_moved(&left, Self::move_on_straight);
     }
@@ -534,7 +539,7 @@ impl Kernel {
 
     /// Sends the oldest read of the host that waits for a plane after its data.
     #[cold]
-    fn reroute_oldest(&mut self, plane: u32) {
+    pub(super) fn reroute_oldest(&mut self, plane: u32) {
         if let Some(slot) = self.pop(plane, Class::HOST_READ) {
             self.reroute(slot);
         }
@@ -542,7 +547,7 @@ impl Kernel {
 
     /// Binds a page for the oldest writes of a plane, with partners of other planes, as bits: as [`Kernel::issue_write`].
     #[inline(always)]
-    fn bind_writes(&mut self, die: u32, plane: u32, class: Class, mut others: u32) -> Result<(), Fault> {
+    pub(super) fn bind_writes(&mut self, die: u32, plane: u32, class: Class, mut others: u32) -> Result<(), Fault> {
         if self.window == 0 {
             others = 0;
         }

@@ -1,12 +1,12 @@
 //! The straight way of plain reads where accounts of requests are kept.
 //!
-//! As in `straight`, with what the accounts are told at the same moments as on the general path. Commands of other kinds take that
-//! path.
+//! As in `straight`, with what the accounts are told at the same moments as on the general path. Programs and moves are in
+//! `straight_moves_noted`.
 
-use super::straight::Spot;
+use super::straight::Next;
 use super::{Fault, Kernel};
 use crate::ops::FlashOp;
-use crate::task::{Class, CLASSES};
+use crate::task::Class;
 use wordline_base::{EventQueue, Time};
 
 impl Kernel {
@@ -31,70 +31,66 @@ impl Kernel {
         if !self.straight_noted || self.buffer.holds(unit) || !self.is_quiet_straight() {
             return Ok(false);
         }
-        let Some(Spot { source, plane, die, busy, .. }) = self.spot_of(unit) else { return Ok(false) };
+        let Some(spot) = self.spot_of(unit) else { return Ok(false) };
         self.now = now;
-        self.sequence += 1;
-        let (ready, sequence) = (now, self.sequence);
-        let read = FlashOp { unit, owner: request, bytes, ready, sequence, source, ..FlashOp::default() };
-        self.queues[plane as usize * CLASSES + Class::HOST_READ.index()].push_new(&mut self.slab, read);
-        let at = plane - die * self.planes_per_die.get();
-        self.dies[die as usize].waiting.set(Class::HOST_READ, at);
-        if !busy {
-            self.busy += 1;
-            self.start_read_noted(die, at, 0, queue)?;
+        let read = FlashOp { unit, owner: request, bytes, ..FlashOp::default() };
+        if spot.busy {
+            self.read_at(spot, read, queue)?;
+            return Ok(true);
         }
+        self.hear_next(Class::HOST_READ);
+        self.read_at(spot, read, queue)?;
+        self.witness_begun(spot.die, Class::HOST_READ);
         Ok(true)
     }
 
-    /// Ends the command of a die that has read for the host, as [`Kernel::end_straight`] would, where accounts of requests are kept; false if it
-    /// has to take the general path, and nothing has happened yet.
+    /// Ends the command of a class of a die, as [`Kernel::on_die`] would, where accounts of requests are kept; true if [`Kernel::only`] is done.
+    /// Apart, so that drives without accounts need not care.
     ///
     /// # Errors
     /// When a rule is broken.
+    #[cold]
     #[inline(never)]
-    pub(super) fn end_noted(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
+    pub(super) fn end_apart(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
+        if class == Class::HOST_READ {
+            self.end_read_noted(die, queue)
+        } else {
+            self.end_other_noted(die, class, queue)
+        }
+    }
+
+    /// The same where it was no plain read of one page.
+    #[inline(never)]
+    fn end_other_noted(&mut self, die: u32, class: Class, queue: &mut EventQueue) -> Result<bool, Fault> {
+        if !self.straight_moves_noted || !self.end_move_noted(die, class, queue)? {
+            self.end_generally(die, queue)?;
+        }
+        Ok(false)
+    }
+
+    /// The same where it has read for the host: as [`Kernel::end_straight`].
+    #[inline(never)]
+    fn end_read_noted(&mut self, die: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         let slot = self.dies[die as usize].pages[0];
-        let op = *self.slab.get(slot);
-        // What comes next is looked up once this one is told.
-        let Some((done, _)) = self.end_lone_read(die, false) else { return Ok(false) };
-        self.witness_idle(die);
-        self.witness_end(slot, &op, false, done.gc_affected);
-        self.done.push(done);
         let quiet = self.shared_count == 0 && self.is_quiet_straight();
-        let waiting = self.dies[die as usize].waiting.only_host_reads().filter(|_| quiet);
-        if waiting == Some(0) && !self.stalled {
-            return Ok(true);
+        let Some((done, next)) = self.end_lone_read(die, quiet) else {
+            return self.end_other_noted(die, Class::HOST_READ, queue);
+        };
+        self.only = done;
+        self.close_read(die, slot, &done);
+        match next {
+            Next::Read(found) => {
+                self.hear_next(Class::HOST_READ);
+                self.begin_next_read::<false>(die, found, queue)?;
+                self.witness_begun(die, Class::HOST_READ);
+            }
+            Next::Nothing if !self.stalled => {}
+            Next::General if self.straight_moves_noted => self.go_on_noted(die, queue)?,
+            _ => {
+                self.mark(die);
+                self.pump(queue)?;
+            }
         }
-        if let Some((at, others)) = waiting.and_then(|planes| self.oldest_plain_read(die, planes)) {
-            self.busy += 1;
-            self.start_read_noted(die, at, others, queue)?;
-            return Ok(true);
-        }
-        self.mark(die);
-        self.pump(queue)?;
         Ok(true)
-    }
-
-    /// The plane of a die with the oldest read of the host, and the others where some wait, as bits; none if it has to be looked at.
-    fn oldest_plain_read(&self, die: u32, planes: u32) -> Option<(u32, u32)> {
-        if planes == 0 {
-            return None;
-        }
-        let first = die * self.planes_per_die.get();
-        let at = if planes.is_power_of_two() { planes.trailing_zeros() } else { self.oldest_bit(first, planes.into()) };
-        let head = self.queues[(first + at) as usize * CLASSES + Class::HOST_READ.index()].head;
-        self.is_current(self.slab.get(head)).then_some((at, planes & !(1 << at)))
-    }
-
-    /// Starts the oldest read of the host that waits for a plane of a die, with partners of other planes, as bits. The die counts as one
-    /// that works.
-    fn start_read_noted(&mut self, die: u32, at: u32, others: u32, queue: &mut EventQueue) -> Result<(), Fault> {
-        let class = Class::HOST_READ;
-        let plane = die * self.planes_per_die.get() + at;
-        self.foresee(class, None);
-        self.start_next_read(die, plane, class, others, queue)?;
-        let state = &self.dies[die as usize];
-        self.witness(die, class, (state.count, state.pages));
-        Ok(())
     }
 }

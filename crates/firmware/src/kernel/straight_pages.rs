@@ -55,7 +55,12 @@ impl NextRead {
 impl Kernel {
     /// True if programs and moves of this drive may go straight page by page.
     pub(super) fn moves_pages(&self) -> bool {
-        self.plan.units_per_program == 1 && self.plan.domains > 1 && !self.avoids_short && self.moves_straight()
+        self.would_move_pages() && self.moves_straight()
+    }
+
+    /// The same, were programs and moves to go straight.
+    pub(super) fn would_move_pages(&self) -> bool {
+        self.plan.units_per_program == 1 && self.plan.domains > 1 && !self.avoids_short
     }
 
     /// True if programs and moves go straight page by page.
@@ -97,7 +102,7 @@ impl Kernel {
 
     /// The command of a die that read a page of a victim has ended: its unit waits to be written if it is still valid.
     #[inline(always)]
-    fn end_page_read(&mut self, die: u32) {
+    pub(super) fn end_page_read(&mut self, die: u32) {
         let slot = self.leave_lone(die, GC_READ).pages[0];
         let FlashOp { source, owner, .. } = *self.slab.get(slot);
         if !self.map.is_valid(source) {
@@ -182,7 +187,7 @@ impl Kernel {
 
     /// The program of a die with a unit of a victim has ended: mostly its job reads the next one.
     #[inline(always)]
-    fn end_moved_page(&mut self, die: u32) {
+    pub(super) fn end_moved_page(&mut self, die: u32) {
         let slot = self.leave_lone(die, GC_WRITE).pages[0];
         let owner = self.slab.get(slot).owner;
         let Some((plane, rests, read)) = self.read_behind_write(owner) else {
@@ -260,8 +265,8 @@ impl Kernel {
         let seat = Seat { die, at, plane: first + at, others };
         let begins = match class {
             GC_READ => self.read_page_of_gc(seat, queue)?,
-            GC_WRITE => self.program_moved_page(seat, queue)?,
-            Class::HOST_WRITE => self.program_page_of_host::<false>(seat, queue)?,
+            GC_WRITE => self.program_moved_page::<false>(seat, queue)?,
+            Class::HOST_WRITE => self.program_page_of_host::<false, false>(seat, queue)?,
             Class::HOST_READ => self.read_page_of_host(seat, queue)?,
             _ => false,
         };
@@ -291,8 +296,8 @@ impl Kernel {
         let at = plane - die * self.planes_per_die.get();
         let seat = Seat { die, at, plane, others: Ready::planes_of(waiting, class) & !(1 << at) };
         let begins = match class {
-            GC_WRITE => self.program_moved_page(seat, queue)?,
-            Class::HOST_WRITE => self.program_page_of_host::<false>(seat, queue)?,
+            GC_WRITE => self.program_moved_page::<false>(seat, queue)?,
+            Class::HOST_WRITE => self.program_page_of_host::<false, false>(seat, queue)?,
             _ => false,
         };
         if begins {
@@ -370,8 +375,13 @@ impl Kernel {
     }
 
     /// Programs the oldest unit of a victim that waits for a plane; false if it has to be done as elsewhere, and nothing has happened yet.
+    /// `NOTED` says that accounts of requests are kept.
     #[inline(always)]
-    pub(super) fn program_moved_page(&mut self, seat: Seat, queue: &mut EventQueue) -> Result<bool, Fault> {
+    pub(super) fn program_moved_page<const NOTED: bool>(
+        &mut self,
+        seat: Seat,
+        queue: &mut EventQueue,
+    ) -> Result<bool, Fault> {
         let Seat { die, at, plane, .. } = seat;
         let Some((block, page)) = self.page_for_lone(seat, GC_WRITE) else { return Ok(false) };
         // A collection that found nothing looks at each unit that is invalidated.
@@ -396,14 +406,14 @@ impl Kernel {
         if let Some(shadow) = &mut self.shadow {
             shadow.moved(unit, place, stamp)?;
         }
-        self.begin_page(seat, slot, (block, page, closed), GC_WRITE, queue)?;
+        self.begin_page::<NOTED>(seat, slot, (block, page, closed), GC_WRITE, queue)?;
         Ok(true)
     }
 
     /// The same for the oldest unit of the host. `FEEDS` asks whether it lets a collection start that found nothing before, which is done
     /// elsewhere.
     #[inline(always)]
-    pub(super) fn program_page_of_host<const FEEDS: bool>(
+    pub(super) fn program_page_of_host<const FEEDS: bool, const NOTED: bool>(
         &mut self,
         seat: Seat,
         queue: &mut EventQueue,
@@ -431,13 +441,13 @@ impl Kernel {
         if buffered {
             self.buffer.bound(held, slot);
         }
-        self.begin_page(seat, slot, (block, page, closed), Class::HOST_WRITE, queue)?;
+        self.begin_page::<NOTED>(seat, slot, (block, page, closed), Class::HOST_WRITE, queue)?;
         Ok(true)
     }
 
     /// Sends the program of a page that was bound for an operation to its idle die. The page may have been the last of its block.
     #[inline(always)]
-    fn begin_page(
+    fn begin_page<const NOTED: bool>(
         &mut self,
         seat: Seat,
         slot: u32,
@@ -456,7 +466,13 @@ impl Kernel {
         self.count_direct(class, 1);
         self.busy += 1;
         let page = PageAddress { plane: at, block: block - plane * self.blocks_per_plane.get(), page };
+        if NOTED {
+            self.hear_next(class);
+        }
         self.flash.program_lone_page(self.now, die, page, self.program_bytes, queue)?;
+        if NOTED {
+            self.witness_begun(die, class);
+        }
         Ok(())
     }
 

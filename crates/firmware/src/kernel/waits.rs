@@ -48,16 +48,18 @@ impl Waited {
     }
 
     /// An operation goes at `now` that was ready at `ready`, to a die with such a past. Gives for how long each held the die meanwhile.
-    #[inline]
+    #[inline(always)]
     pub(super) fn add(&mut self, history: &History, ready: Time, now: Time) -> Wait {
         self.operations += 1;
         let ready = ready.max(history.start());
         if ready >= now {
             return Wait { from: ready, held: [0; HOLDERS] };
         }
-        let held = history.between(ready, now);
+        let held = history.between_here(ready, now);
         self.free += u128::from(now - ready - held.iter().sum::<Time>());
-        self.held.iter_mut().zip(held).for_each(|(sum, time)| *sum += u128::from(time));
+        for (sum, &time) in self.held.iter_mut().zip(&held) {
+            *sum += u128::from(time);
+        }
         Wait { from: ready, held }
     }
 }

@@ -218,6 +218,31 @@ impl Kernel {
         Payers::Some(shares)
     }
 
+    /// A die is about to start a command of one class, which only accounts look at.
+    #[inline(always)]
+    pub(super) fn hear_next(&mut self, class: Class) {
+        self.flash.hear_next(class.is_host(), class.task().index() as u8);
+    }
+
+    /// As [`Kernel::witness`] for the command of a class that a die has just begun, where only accounts look at it.
+    #[inline(never)]
+    pub(super) fn witness_begun(&mut self, die: u32, class: Class) {
+        debug_assert!(self.keeps_accounts_only(), "nothing else is noted");
+        let state = &self.dies[die as usize];
+        let (slot, op) = (state.pages[0], self.slab.get(state.pages[0]));
+        if state.count > 1 || op.next != NONE {
+            return self.witness(die, class, (state.count, state.pages));
+        }
+        let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) else { return };
+        let wait = accounts.begin_lone(die, class, op, self.now);
+        if class.is_host() {
+            accounts.bind((die, self.flash.tally(die)), slot, op, &wait, self.now);
+            if op.buffered {
+                accounts.drain_of_waiting(self.now).bind(slot, class, self.now);
+            }
+        }
+    }
+
     /// Notes whom the command serves that a lane has just begun with the operations `pages`; once if for no request.
     #[inline(never)]
     pub(super) fn witness(&mut self, lane: u32, class: Class, (count, pages): (u8, [u32; MAX_PLANES])) {
@@ -314,6 +339,14 @@ impl Kernel {
         let planes = self.flash.geometry().planes_per_die;
         if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
             accounts.drain_of_waiting(self.now).wait(operation, constraint, planes, self.now);
+        }
+    }
+
+    /// The same where only accounts look at it.
+    #[inline(always)]
+    pub(super) fn leave_history(&mut self, die: u32) {
+        if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
+            accounts.leave(die, self.now);
         }
     }
 

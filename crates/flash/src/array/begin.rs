@@ -65,7 +65,7 @@ impl Flash {
         if self.begin_at_once(now, die, Kind::Read, (page, bytes), agenda)? {
             return Ok(());
         }
-        self.begin_by_command(now, die, Kind::Read, (page, bytes), agenda)
+        self.begin_otherwise(now, die, Kind::Read, (page, bytes), agenda)
     }
 
     /// Programs a page with an idle die, outside of SLC mode and cache mode: as [`Flash::begin`] with a command of that page.
@@ -84,7 +84,51 @@ impl Flash {
         if self.begin_at_once(now, die, Kind::Program, (page, bytes), agenda)? {
             return Ok(());
         }
-        self.begin_by_command(now, die, Kind::Program, (page, bytes), agenda)
+        self.begin_otherwise(now, die, Kind::Program, (page, bytes), agenda)
+    }
+
+    /// Reads or programs a page with an idle die where [`Flash::begin_at_once`] does not. Apart, so that others need not care.
+    #[cold]
+    #[inline(never)]
+    fn begin_otherwise(
+        &mut self,
+        now: Time,
+        die: u32,
+        kind: Kind,
+        page: (PageAddress, u32),
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        self.begin_page(now, die, kind, page, agenda)
+    }
+
+    /// The same: mostly the die is recorded.
+    #[inline(never)]
+    fn begin_page(
+        &mut self,
+        now: Time,
+        die: u32,
+        kind: Kind,
+        page: (PageAddress, u32),
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        let Self { packages, channels, timing, seats, passed, recorder, dies, .. } = self;
+        let Seat { channel, package: at, die: die_in_package, .. } = seats[die as usize];
+        let package = &mut packages[at as usize];
+        let is_heard = die < *dies && !package.wears();
+        let Some(recorder) = recorder.as_mut().filter(|recorder| is_heard && recorder.sums_next()) else {
+            return self.begin_by_command(now, die, kind, page, agenda);
+        };
+        recorder.begin(now, die, false);
+        let bus = &mut channels[channel as usize];
+        let mut port = Port { bus, lanes: &mut *seats, passed, lane: die };
+        let around = Around { now, timing, bus: &mut port, log: &mut recorder.sums_of(die) };
+        match package.begin_single(die_in_package, kind, page, around) {
+            Ok(time) => {
+                seats[die as usize].wake_at(time, agenda);
+                Ok(())
+            }
+            Err(violation) => Err(self.story(now, at as usize, violation)),
+        }
     }
 
     #[cold]
@@ -187,7 +231,7 @@ impl Flash {
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
         self.number(now, lane, false);
-        if let Some(begun) = self.begin_heard(now, lane, command) {
+        if let Some(begun) = self.begin_summed(now, lane, command) {
             return match begun {
                 Ok(time) => {
                     self.set_due(lane, time, agenda);
@@ -206,11 +250,11 @@ impl Flash {
         }
     }
 
-    /// Starts a command of one page, or a program of several planes, on the main lane of a die that is recorded and does not wear; none of
+    /// Starts a command of one page, or a program of several planes, on the main lane of a die of which sums are recorded and that does not wear; none of
     /// others, and nothing has happened.
     #[inline]
-    fn begin_heard(&mut self, now: Time, lane: u32, command: &Command) -> Option<Result<Time, Violation>> {
-        let recorder = self.recorder.as_mut().filter(|recorder| lane < self.dies && recorder.hears(lane))?;
+    fn begin_summed(&mut self, now: Time, lane: u32, command: &Command) -> Option<Result<Time, Violation>> {
+        let recorder = self.recorder.as_mut().filter(|recorder| lane < self.dies && recorder.sums(lane))?;
         let Seat { channel, package, die, .. } = self.seats[lane as usize];
         let package = &mut self.packages[package as usize];
         if package.wears() {
@@ -218,7 +262,7 @@ impl Flash {
         }
         let bus = &mut self.channels[channel as usize];
         let mut port = Port { bus, lanes: &mut self.seats, passed: &mut self.passed, lane };
-        let mut log = recorder.of_lane(lane, lane);
+        let mut log = recorder.sums_of(lane);
         let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut log };
         if command.is_single() {
             return Some(package.begin_single(die, command.kind, command.first(), around));

@@ -3,7 +3,7 @@
 use crate::bus::Bus;
 use crate::chain::Segment;
 use crate::command::{Command, Kind};
-use crate::log::{Entry, Log, Stage, Use, What};
+use crate::log::{Entry, Log, Pass, Stage, Use, What};
 use crate::times::DieTimes;
 use crate::timing::Timing;
 use serde::{Deserialize, Serialize};
@@ -246,7 +246,7 @@ impl Slot {
     }
 
     /// Logs the bus use and the busy time that ended at `now`.
-    #[inline]
+    #[inline(never)]
     pub(super) fn tell(&mut self, die: u32, now: Time, log: &mut impl Log) {
         let rest = now - self.busy;
         if self.on_bus > 0 {
@@ -257,6 +257,17 @@ impl Slot {
             self.tell_array(die, self.stage(), (rest, now), log);
             self.busy = 0;
         }
+    }
+
+    /// The same where what comes next is of a plain command, as [`Slot::goes_plainly`] says.
+    #[inline(always)]
+    pub(super) fn tell_plainly(&mut self, die: u32, now: Time, log: &mut impl Log) {
+        if log.is_whole() {
+            return self.tell(die, now, log);
+        }
+        let Self { segment, ready, on_bus, busy, .. } = *self;
+        log.add_pass(&Pass { segment, planes: self.command.planes() as u8, ready, on_bus, busy, end: now });
+        (self.on_bus, self.busy) = (0, 0);
     }
 
     pub(super) fn tell_bus(&self, die: u32, end: Time, log: &mut impl Log) {
@@ -293,14 +304,10 @@ impl Slot {
 
     /// Stage of the busy time after the last bus use.
     pub(super) fn stage(&self) -> Stage {
-        use crate::chain::Busy;
-        match (self.phase, self.segment.spec().busy) {
-            (Phase::Suspend, _) => Stage::Suspend,
-            (_, Busy::Feature) => Stage::Feature,
-            (_, Busy::Read) => Stage::Ton,
-            (_, Busy::Program) => Stage::Tin,
-            (_, Busy::Erase) => Stage::Ber,
-            _ => Stage::Dummy,
+        if self.phase == Phase::Suspend {
+            Stage::Suspend
+        } else {
+            Stage::behind(self.segment)
         }
     }
 }
