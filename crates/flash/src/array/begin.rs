@@ -65,7 +65,7 @@ impl Flash {
         if self.begin_at_once(now, die, Kind::Read, (page, bytes), agenda)? {
             return Ok(());
         }
-        self.begin_otherwise(now, die, Kind::Read, (page, bytes), agenda)
+        self.begin_by_command(now, die, Kind::Read, (page, bytes), agenda)
     }
 
     /// Programs a page with an idle die, outside of SLC mode and cache mode: as [`Flash::begin`] with a command of that page.
@@ -84,24 +84,10 @@ impl Flash {
         if self.begin_at_once(now, die, Kind::Program, (page, bytes), agenda)? {
             return Ok(());
         }
-        self.begin_otherwise(now, die, Kind::Program, (page, bytes), agenda)
+        self.begin_by_command(now, die, Kind::Program, (page, bytes), agenda)
     }
 
-    /// Reads or programs a page with an idle die where [`Flash::begin_at_once`] does not. Apart, so that others need not care.
-    #[cold]
-    #[inline(never)]
-    fn begin_otherwise(
-        &mut self,
-        now: Time,
-        die: u32,
-        kind: Kind,
-        page: (PageAddress, u32),
-        agenda: &mut impl Agenda,
-    ) -> Result<(), FlashError> {
-        self.begin_page(now, die, kind, page, agenda)
-    }
-
-    /// The same: mostly the die is recorded.
+    /// Reads or programs a page with an idle die that is recorded, mostly.
     #[inline(never)]
     fn begin_page(
         &mut self,
@@ -116,7 +102,7 @@ impl Flash {
         let package = &mut packages[at as usize];
         let is_heard = die < *dies && !package.wears();
         let Some(recorder) = recorder.as_mut().filter(|recorder| is_heard && recorder.sums_next()) else {
-            return self.begin_by_command(now, die, kind, page, agenda);
+            return self.begin_as_command(now, die, kind, page, agenda);
         };
         recorder.begin(now, die, false);
         let bus = &mut channels[channel as usize];
@@ -131,8 +117,24 @@ impl Flash {
         }
     }
 
+    /// Reads or programs a page with an idle die where [`Flash::begin_at_once`] does not.
     #[cold]
     fn begin_by_command(
+        &mut self,
+        now: Time,
+        die: u32,
+        kind: Kind,
+        page: (PageAddress, u32),
+        agenda: &mut impl Agenda,
+    ) -> Result<(), FlashError> {
+        if self.recorder.is_some() {
+            return self.begin_page(now, die, kind, page, agenda);
+        }
+        self.begin_as_command(now, die, kind, page, agenda)
+    }
+
+    #[cold]
+    fn begin_as_command(
         &mut self,
         now: Time,
         die: u32,
