@@ -157,7 +157,7 @@ const AFTERWARDS: &str =
 const TIME_OF: &str =
     "The parts of an operation add up to its latencies. `time_of` is `null` if it was not requested; the command \
      requests it when it writes a result or a report, and `wordline.run` unless `time_of=False`. The run then takes \
-     two to three times the CPU time (`read-asked` and `mix-asked` of `make bench`).";
+     about twice the CPU time (`read-asked` and `mix-asked` of `make bench`).";
 
 const STEADY: &str =
     "A list with an element for each job that ends in steady state (`steadystate`); absent if none does.";

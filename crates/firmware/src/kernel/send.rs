@@ -58,7 +58,7 @@ impl Kernel {
         let Some(stage) = &mut self.stage else { return };
         let at = stage.at(class, place);
         if self.straight_by_stage && !class.is_write() && !first {
-            return stage.push_within_limits(&mut self.slab, slot, (at, class));
+            return stage.push(&mut self.slab, slot, (at, class), |_| {});
         }
         let queue = stage.queue_mut(at);
         let mut first = first;

@@ -6,6 +6,7 @@
 //! Of a device queue (`tags`), only operations of some classes are held until their die has room; writes of the others
 //! wait here for a page alone.
 
+mod room;
 mod rows;
 
 pub(super) use rows::{First, Row, Ways, NO_FIRST};
@@ -89,12 +90,6 @@ pub(super) struct Stage {
     pub outstanding: ByTask<u32>,
     /// By task, how many there may be at most.
     limits: ByTask<u32>,
-    /// True if nothing goes to a die past the stage unseen: then what a task may not send yet need not be looked at before something has ended.
-    pub sees_all: bool,
-    /// Something came now that its task may not send yet.
-    aside: bool,
-    /// Pages that wait at dies and lack units, which others may join.
-    partials: u32,
     /// Operations in the stage, by task.
     pub waiting: [u32; TASKS],
     /// The tasks that have some.
@@ -157,9 +152,6 @@ impl Stage {
             dies: vec![Dies { open: u64::MAX, awaited: [0; TASKS] }; dies.div_ceil(64) as usize],
             outstanding: [0; TASKS],
             limits: [u32::MAX; TASKS],
-            sees_all: false,
-            aside: false,
-            partials: 0,
             waiting: [0; TASKS],
             tasks: Tasks::default(),
             dirty: false,
@@ -246,27 +238,20 @@ impl Stage {
     #[inline(always)]
     pub fn push(&mut self, slab: &mut Slab, slot: u32, (at, class): (usize, Class), change: impl FnOnce(&mut FlashOp)) {
         self.queues[at].fifo.push_changed(slab, slot, change);
-        self.has_joined::<false>(at, class);
-    }
-
-    /// The same, unless its task may send nothing more, so that no look would find it.
-    #[inline(always)]
-    pub fn push_within_limits(&mut self, slab: &mut Slab, slot: u32, (at, class): (usize, Class)) {
-        self.queues[at].fifo.push(slab, slot);
-        self.has_joined::<true>(at, class);
+        self.has_joined(at, class);
     }
 
     /// The same of a new one; gives its slot.
     #[inline(always)]
     pub fn push_new(&mut self, slab: &mut Slab, op: FlashOp, (at, class): (usize, Class)) -> u32 {
         let (slot, _) = self.queues[at].fifo.push_new(slab, op);
-        self.has_joined::<false>(at, class);
+        self.has_joined(at, class);
         slot
     }
 
-    /// An operation has come to a queue of a class. `LIMITS` says that what its task may send is looked at.
+    /// An operation has come to a queue of a class.
     #[inline(always)]
-    fn has_joined<const LIMITS: bool>(&mut self, at: usize, class: Class) {
+    fn has_joined(&mut self, at: usize, class: Class) {
         debug_assert!(self.tags.is_none(), "a device queue counts what waits, and has other rooms");
         debug_assert!(self.units_per_program.get() == 1 || !class.is_write(), "it may lack company");
         let queue = &mut self.queues[at];
@@ -279,7 +264,7 @@ impl Stage {
             if !is_listed {
                 self.fill(at);
             }
-            self.wake(at);
+            self.dirty = true;
             return;
         };
         if !is_listed {
@@ -290,12 +275,7 @@ impl Stage {
             self.dies[die as usize / 64].awaited[class.task().index()] |= 1 << (die % 64);
         }
         // What waits at a die never lacks company.
-        let has_room = load.held < self.depth;
-        if !LIMITS {
-            self.dirty |= has_room;
-        } else if has_room {
-            self.has_come_for_room(class.task());
-        }
+        self.dirty |= load.held < self.depth;
     }
 
     /// So many units have come together that moved; they may be `lonely`: wait for others to fill their page.
@@ -424,30 +404,9 @@ impl Stage {
         *waiting = waiting.checked_sub(1).expect("an operation leaves a die that it waits for");
     }
 
-    /// Operations of a queue may go now, unless their die is full, or their task has as many outstanding as it may: then they are looked at when
-    /// one of these has ended, or when the limits of tasks have changed.
+    /// Operations of a queue may go now, unless their die is full.
     pub fn wake(&mut self, at: usize) {
-        if self.is_open(at) {
-            let Queue { class, awaits, .. } = self.queues[at];
-            self.has_come_for_room(class.task());
-            self.roams |= awaits == NONE && !self.dirty;
-        }
-    }
-
-    /// Operations of a task came that a die may have room for.
-    #[inline(always)]
-    fn has_come_for_room(&mut self, task: Task) {
-        if self.lets(task) || !self.sees_all || self.partials > 0 {
-            self.dirty = true;
-        } else {
-            self.aside = true;
-        }
-    }
-
-    /// Nothing may go, and no look was due.
-    #[inline(always)]
-    pub fn has_passed(&mut self) {
-        self.aside = false;
+        self.dirty |= self.is_open(at);
     }
 
     /// True if the die of a queue has room, or it may go to several.
@@ -461,11 +420,6 @@ impl Stage {
     #[inline]
     pub fn has_come(&mut self, at: usize) {
         self.came |= self.is_open(at);
-    }
-
-    /// True if no task has more outstanding than after the last look, unless the stage knows of it.
-    pub fn has_seen_all(&self) -> bool {
-        !self.sees_all || self.balance <= 0
     }
 
     /// True if the dispatch policy should look.
@@ -525,7 +479,7 @@ impl Stage {
 
     /// The dispatch policy has looked.
     pub fn settle(&mut self) {
-        (self.dirty, self.came, self.aside, self.balance) = (false, false, false, 0);
+        (self.dirty, self.came, self.balance) = (false, false, 0);
     }
 
     /// The same where no queue of writes may send to several dies.
@@ -561,173 +515,5 @@ impl Stage {
             Time::from(operations) * times[class.action() as usize]
         };
         (0..CLASSES as u8).map(|class| of(Class::numbered(class))).sum()
-    }
-
-    /// True if operations of background tasks wait at a die.
-    pub fn has_background(&self, die: u32) -> bool {
-        let waiting = &self.loads[die as usize].waiting;
-        (0..CLASSES as u8).map(Class::numbered).any(|class| !class.is_host() && waiting[class.index()] > 0)
-    }
-
-    /// True if a die has room for another operation of a class, or for units of the page that waits there.
-    #[inline]
-    pub fn has_room(&self, die: u32, class: Class) -> bool {
-        let load = &self.loads[die as usize];
-        load.held < self.depth || (class.is_write() && self.lacking(die, class) > 0) || !self.holds(class)
-    }
-
-    /// True if a die of a drive whose writes each fill a page has room for one operation.
-    #[inline(always)]
-    pub fn has_one_place(&self, die: u32) -> bool {
-        self.loads[die as usize].all + 1 == self.depth
-    }
-
-    /// True if a die has room for another program, whatever waits there for company.
-    #[inline]
-    pub fn has_room_for_program(&self, die: u32, class: Class) -> bool {
-        self.loads[die as usize].held < self.depth || !self.holds(class)
-    }
-
-    /// Units that the page of a class lacks that waits at a die.
-    #[inline]
-    pub fn lacking(&self, die: u32, class: Class) -> u32 {
-        let over = self.units_per_program.remainder(self.loads[die as usize].waiting[class.index()]);
-        if over == 0 {
-            0
-        } else {
-            self.units_per_program.get() - over
-        }
-    }
-
-    /// The programs of so many units, and whether the last of them lacks some.
-    #[inline]
-    fn pages(&self, units: u32) -> (u32, bool) {
-        let whole = self.units_per_program.quotient(units);
-        let partial = whole * self.units_per_program.get() < units;
-        (whole + u32::from(partial), partial)
-    }
-
-    /// Operations of a class wait for a die from now on, or, if negative, no longer.
-    #[inline(always)]
-    pub fn count_waiting(&mut self, die: u32, class: Class, change: i32) {
-        if class.is_write() {
-            return self.count_units(die, class, change);
-        }
-        let waiting = &mut self.loads[die as usize].waiting[class.index()];
-        *waiting = waiting.checked_add_signed(change).expect("an operation leaves a die that it waits for");
-        self.shift(die, class, change);
-    }
-
-    /// The same of units of writes.
-    fn count_units(&mut self, die: u32, class: Class, change: i32) {
-        let waiting = &mut self.loads[die as usize].waiting[class.index()];
-        let before = *waiting;
-        let after = before.checked_add_signed(change).expect("an operation leaves a die that it waits for");
-        *waiting = after;
-        let (programs, partial) = self.grown(before, after, change);
-        if programs == 0 && partial == 0 {
-            return;
-        }
-        let load = &mut self.loads[die as usize];
-        load.partial = load.partial.wrapping_add_signed(partial);
-        if partial != 0 {
-            self.partials = self.partials.wrapping_add_signed(partial);
-            // There is room for other units.
-            self.dirty |= self.aside && partial > 0;
-        }
-        self.shift(die, class, programs);
-    }
-
-    /// Programs more, and programs more that lack units, when units that wait for a die become more or less. A unit mostly comes or
-    /// goes alone.
-    #[inline]
-    fn grown(&self, before: u32, after: u32, change: i32) -> (i32, i32) {
-        let each = self.units_per_program.get();
-        if each == 1 {
-            return (change, 0);
-        }
-        if change.abs() == 1 {
-            // With more units it is the one before the first of a page that counts, with fewer the first.
-            let over = self.units_per_program.remainder(before.min(after));
-            let (first, last) = (i32::from(over == 0), i32::from(over + 1 == each));
-            return (change * first, change * (first - last));
-        }
-        let ((before, partly), (after, partial)) = (self.pages(before), self.pages(after));
-        (after as i32 - before as i32, i32::from(partial) - i32::from(partly))
-    }
-
-    /// A command with so many pages of a class runs from now on. Those of its reads that still count as waiting take their own places.
-    #[inline]
-    pub fn count_start(&mut self, die: u32, class: Class, pages: i32) {
-        let starting = std::mem::take(&mut self.starting);
-        if starting > 0 {
-            let waiting = &mut self.loads[die as usize].waiting[class.index()];
-            *waiting = waiting.checked_sub(starting).expect("an operation leaves a die that it waits for");
-        }
-        let more = pages - starting as i32;
-        if more != 0 {
-            self.shift(die, class, more);
-        }
-    }
-
-    /// A command with so many pages of a task runs from now on, or, if negative, has ended.
-    pub fn count_running(&mut self, die: u32, class: Class, change: i32) {
-        self.shift(die, class, change);
-    }
-
-    #[inline(always)]
-    fn shift(&mut self, die: u32, class: Class, change: i32) {
-        let (load, task) = (&mut self.loads[die as usize], &mut self.outstanding[class.task().index()]);
-        load.all = load.all.checked_add_signed(change).expect("a die gives back what it has");
-        *task = task.checked_add_signed(change).expect("a task has what its dies have");
-        if self.tags.is_some() {
-            return self.shift_held(die, class, change);
-        }
-        load.held = load.all;
-        self.balance += change;
-        self.open_if(die, true);
-    }
-
-    /// Counts what a die has of a device queue, of which only some classes are held.
-    #[inline(never)]
-    fn shift_held(&mut self, die: u32, class: Class, change: i32) {
-        if self.holds(class) {
-            let load = &mut self.loads[die as usize];
-            load.held = load.held.checked_add_signed(change).expect("a die gives back what it was sent");
-            self.balance += change;
-            if let Some(tags) = self.tags.as_mut().filter(|tags| tags.rules.by_package) {
-                // Dies of a package that was taken before and after have no more and no less room.
-                if let Some((dies, is_free)) = tags.count_sent(die, change) {
-                    dies.for_each(|die| self.open_if(die, is_free));
-                }
-                return;
-            }
-        } else if change < 0 {
-            // A page may have become free for a write.
-            self.dirty |= !self.has_nothing();
-        }
-        self.weigh(die);
-    }
-
-    /// True if nothing waits, and no die has anything: so it must be at rest.
-    pub fn is_empty(&self) -> bool {
-        let idle = |load: &Load| load.all == 0 && load.partial == 0 && load.waiting == [0; CLASSES];
-        self.has_nothing() && self.outstanding == [0; TASKS] && self.loads.iter().all(idle)
-    }
-
-    /// Notes whether a die of a device queue may have room.
-    fn weigh(&mut self, die: u32) {
-        self.open_if(die, self.tags.as_ref().is_none_or(|tags| tags.is_free(die)));
-    }
-
-    /// The same of any die, if it is known whether its package is free.
-    #[inline]
-    fn open_if(&mut self, die: u32, free: bool) {
-        let load = &mut self.loads[die as usize];
-        let open = (load.held < self.depth && free) || load.partial > 0;
-        if load.open != open {
-            load.open = open;
-            self.dies[die as usize / 64].open ^= 1 << (die % 64);
-        }
     }
 }

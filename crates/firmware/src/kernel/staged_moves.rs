@@ -63,9 +63,7 @@ impl Kernel {
     /// writes that may go to several dies lack company.
     #[inline(always)]
     pub(super) fn offer_of_stage(&mut self) -> Offer {
-        let Some(stage) = &mut self.stage else { return Offer::Nothing };
-        if !stage.is_due() {
-            stage.has_passed();
+        if self.stage.as_ref().is_none_or(|stage| !stage.is_due()) {
             return Offer::Nothing;
         }
         self.look_for_offer()

@@ -93,10 +93,6 @@ impl Kernel {
         self.by_stage_of_oldest = self.straight_by_stage && self.dispatch.sees() == Sight::Oldest;
         self.by_stage_in_planes = self.goes_by_stage_in_planes();
         self.by_stage_in_pages = self.goes_by_stage_in_pages();
-        let sees_all = self.straight_by_stage && (self.by_stage_in_pages || !self.by_stage_in_planes);
-        if let Some(stage) = &mut self.stage {
-            stage.sees_all = sees_all;
-        }
     }
 
     /// True if plain reads go straight.
