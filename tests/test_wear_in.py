@@ -40,7 +40,7 @@ def test_a_drive_written_in_order_twice_over_is_in_steady_state(wordline: Run, d
     assert result["written"]["of_capacity"] == pytest.approx(2, rel=0.01)
     assert result["written"]["rounds"] == pytest.approx([1] * 5, rel=0.01)
     assert result["written"]["steady"] is True
-    assert "times the capacity, GC collected" in text
+    assert "times the capacity, GC started on" in text
     assert ", in steady state" in text.replace("\n              ", " ")
 
 
@@ -70,7 +70,7 @@ def test_a_drive_that_was_overwritten_does_not(wordline: Run, drive: Path) -> No
     # 500 requests of 16 KiB on 500 MiB.
     assert result["written"] == {"of_capacity": pytest.approx(1 / 64, rel=0.01), "steady": False, "rounds": []}
     flat = " ".join(text.split())
-    told = f"wrote 1.6 % of the capacity, GC collected {result['gc']['collections']} blocks, not in steady state"
+    told = f"wrote 1.6 % of the capacity, GC started on {result['gc']['collections']} blocks, not in steady state"
     assert told in flat
     assert "needs at least one write of the whole capacity" in flat
 
@@ -96,7 +96,7 @@ def test_every_view_says_it_first() -> None:
     result["gc"]["collections"] = 9
     results.checked("a.json", result)
     assert story.opening(result)[0].startswith("The drive was only filled")
-    assert story.wrote(result) == "wrote 1.4 % of the capacity, GC collected 9 blocks, not in steady state"
+    assert story.wrote(result) == "wrote 1.4 % of the capacity, GC started on 9 blocks, not in steady state"
     page = report.html(result)
     assert page.index("The drive was only filled") < page.index("requests in")
     assert "It wrote 1.4" in page

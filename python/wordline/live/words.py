@@ -134,7 +134,7 @@ def gc(view: dict[str, Any]) -> str:
     victims = jobs.get("gc", 0)
     text = f"{units.some(victims, 'victim block')} being emptied; " if victims else ""
     did = view["gc"]
-    text += f"{units.count(did['collections'])} blocks collected, {units.count(did['moved_pages'])} pages moved"
+    text += f"{units.some(did['collections'], 'victim block')} so far, {units.count(did['moved_pages'])} pages moved"
     others = [f"{name} {count}" for name, count in jobs.items() if name != "gc" and count]
     return f"{text}; blocks in other tasks: {', '.join(others)}" if others else text
 

@@ -39,7 +39,7 @@ def name(row: dict[str, Any]) -> str:
 
 
 def rows(result: Result) -> Iterator[list[str]]:
-    """A row a drive: what it did, how long that took, blocks that its GC collected, and how busy its dies were."""
+    """A row a drive: what it did, how long that took, blocks that its GC began to empty, and how busy its dies were."""
     for row in (of(result) or {}).get("drives", []):
         latency = row.get("latency_us") or {}
         amplification = row.get("write_amplification")

@@ -62,7 +62,7 @@ FIGURES = (
     KeyFigure("map look-ups in memory", "mapping_table.hit_rate", units.percent, MORE),
     KeyFigure("reads rebuilt", "superblocks.rebuilt_reads", units.count),
     KeyFigure("reads rebuilt from parity of pages", "parity.rebuilt_reads", units.count),
-    KeyFigure("blocks collected", "gc.collections", units.count),
+    KeyFigure("victim blocks", "gc.collections", units.count),
     KeyFigure("blocks erased", "flash.erases", units.count, LESS, total=True),
     KeyFigure("delayed by GC", "gc_affected_requests", units.count, LESS, total=True),
     KeyFigure("dies busy", "utilisation.dies", units.percent),

@@ -246,7 +246,7 @@ def wrote(result: Result) -> str:
         return "wrote nothing"
     share = written["of_capacity"]
     much = f"{units.percent(share)} of the capacity" if share < 0.995 else f"{units.three(share)} times the capacity"
-    collected = f"GC collected {units.some(result['gc']['collections'], 'block')}"
+    collected = f"GC started on {units.some(result['gc']['collections'], 'block')}"
     return f"wrote {much}, {collected}, {'in' if written['steady'] else 'not in'} steady state"
 
 

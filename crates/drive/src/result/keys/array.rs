@@ -39,7 +39,7 @@ pub(super) fn array() -> Vec<ResultKey> {
         member("energy_j", "J", "Energy of its NAND packages.").or_null(),
         member("flash.{reads,programs}", "pages", "Pages that it read and programmed."),
         member("flash.erases", "blocks", "Blocks that it erased."),
-        member("gc.collections", "blocks", "Victim blocks that its garbage collection finished."),
+        member("gc.collections", "blocks", "Victim blocks that its garbage collection began to empty."),
         member("gc.moved_pages", "pages", "Valid data that its garbage collection moved."),
         member("wear.{mean,max,stddev}", "erases", "P/E cycles of its blocks."),
         member("{channels,dies}", "parts", "Its channels and dies: so many of the lists in `utilisation` are its own, in the order of the drives."),

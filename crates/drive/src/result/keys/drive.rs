@@ -63,7 +63,7 @@ pub(super) fn afterwards() -> Vec<ResultKey> {
         key("afterwards.{reads,programs}", "pages", "Pages read and programmed, for any reason.").needed(),
         key("afterwards.erases", "blocks", "Blocks erased.").needed(),
         key("afterwards.commands", "commands", "Flash commands."),
-        key("afterwards.collections", "blocks", "Victim blocks that garbage collection finished.").needed(),
+        key("afterwards.collections", "blocks", "Victim blocks that garbage collection began to empty.").needed(),
         key("afterwards.moved_pages", "pages", "Valid data that garbage collection moved.").needed(),
         key("afterwards.energy_j", "J", "Energy of the NAND packages.").needed(),
     ]

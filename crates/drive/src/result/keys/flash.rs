@@ -40,7 +40,7 @@ pub(super) fn flash() -> Vec<ResultKey> {
             "Logical pages (mapping units) that the host wrote and that never reached the flash: overwritten or \
              trimmed in the write buffer.",
         ),
-        stable("gc.collections", "blocks", "Victim blocks that garbage collection finished."),
+        stable("gc.collections", "blocks", "Victim blocks that garbage collection began to empty; the last of them may not be erased yet."),
         stable(
             "gc.moved_pages",
             "pages",
