@@ -133,7 +133,7 @@ impl Die {
             return slot.pass_alone::<L>(Segment::ProgramQueue, bytes, dummy, times, now, timing, bus);
         }
         (slot.phase, slot.next) = (Phase::Array, 0);
-        let busy = timing.t_prog_plain(die, &slot.command);
+        let busy = timing.t_prog_of(die, &slot.command);
         times.cells[Kind::Program as usize][planes - 1] += busy;
         slot.pass_alone::<L>(Segment::Program, bytes, busy, times, now, timing, bus)
     }

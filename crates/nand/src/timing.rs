@@ -421,15 +421,6 @@ impl Timing {
         self.t_prog(pages[0].page)
     }
 
-    /// The same of a program outside of SLC mode.
-    #[inline(always)]
-    pub(crate) fn t_prog_plain(&self, die: u32, command: &Command) -> Time {
-        if self.has_spread() {
-            return self.longest_program(die, command.pages());
-        }
-        self.t_prog(command.first().0.page)
-    }
-
     /// The same of a program of one page outside of SLC mode.
     #[inline(always)]
     #[must_use]

@@ -332,7 +332,7 @@ def _flash(result: Result) -> list[str]:
         told.append(f"Write amplification was {units.three(amplification)}.")
     collections, affected = result["gc"]["collections"], result.get("gc_affected_requests")
     if collections:
-        text = f"Garbage collection freed {units.some(collections, 'block')}"
+        text = f"Garbage collection began to empty {units.some(collections, 'block')}"
         if affected is not None and result["requests"]:
             text += f" and delayed {units.percent(affected / result['requests'])} of the requests"
         told.append(text + ".")
