@@ -10,11 +10,12 @@ use wordline_drive::guests::Target;
 use wordline_drive::{Completion, Drive, DriveConfig, Task};
 use wordline_firmware::blocks::Status;
 use wordline_firmware::task::{Action, Class};
-use wordline_flash::Segment;
+use wordline_flash::{Kind, Segment};
 
 const SECTOR: u64 = 512;
 const LEAST_READ: Time = 20 * US;
 const LEAST_PROGRAM: Time = 200 * US;
+const SLC_PROGRAM: Time = 150 * US;
 const ERASE: Time = 1_500 * US;
 
 // --------------------------------------------------------------------------------------------------------- random loads
@@ -163,6 +164,7 @@ impl Watched {
     /// Minimum latency of a request on any host interface: the array times.
     fn least(&self, request: &Request) -> Time {
         match request.op {
+            Op::Write if (!self.buffered || request.fua) && self.drive.kernel().plan().slc.is_some() => SLC_PROGRAM,
             Op::Write if !self.buffered || request.fua => LEAST_PROGRAM,
             Op::Read if !self.buffered && self.shadow.in_flash(request) => LEAST_READ,
             _ => NS,
@@ -308,24 +310,28 @@ fn books_balance(watched: &Watched, config: &DriveConfig) {
     assert!(planes.is_none_or(|share| (0.0..=1.0).contains(&share)), "{planes:?} of the planes are busy during GC");
     let together = u64::from(plan.pages_per_program());
     let programs = (counters.programs() - counters.slc_pages) / together + counters.slc_pages;
-    // The array time of each kind of command is known if planes do not share it and all pages are alike.
-    let text = format!("{:?} {:?}", config.firmware.pack, config.nand.program_us);
     // As a guest has it, or another policy.
     let collect = format!("{:?}", config.firmware.collect);
     let instant = collect.contains("instant: true") || collect.contains("\"instant\": Bool(true)");
     // Of map units in SLC mode GC may have written some without time.
     let is_known = !(instant && plan.has_map() && plan.slc.is_some());
-    if text.contains("None") && text.contains("One(") && counters.suspensions == 0 && is_known {
-        let array: Time = (0..geometry.dies()).map(|die| kernel.flash().die_times(die).array()).sum();
+    // The time that planes worked is known if all pages of a mode are alike, and no command was cut.
+    if format!("{:?}", config.nand.program_us).contains("One(") && counters.suspensions == 0 && is_known {
         let timed =
             |all: u64, action| all - if instant { counters.ops[Class::new(Task::GC, action).index()] } else { 0 };
-        let expected = timed(counters.reads(), Action::Read) * LEAST_READ
-            + (timed(counters.programs(), Action::Program) - counters.slc_pages) / together * LEAST_PROGRAM
-            + counters.slc_pages * LEAST_PROGRAM
-            + timed(counters.erases(), Action::Erase) * ERASE;
-        assert_eq!(array, expected, "time of the cells");
-        // A copyback is a read and a program in one command.
-        assert_eq!(counters.commands + counters.copybacks, counters.reads() + programs + counters.erases());
+        let worked = |kind: Kind| -> Time {
+            let of_die = |die| kernel.flash().die_times(die).cells[kind as usize];
+            let by_planes = (0..geometry.dies()).flat_map(|die| (1..).zip(of_die(die)));
+            by_planes.map(|(planes, time)| planes * time).sum()
+        };
+        let plain = (timed(counters.programs(), Action::Program) - counters.slc_pages) / together;
+        assert_eq!(worked(Kind::Read), timed(counters.reads(), Action::Read) * LEAST_READ, "reads");
+        assert_eq!(worked(Kind::Program), plain * LEAST_PROGRAM + counters.slc_pages * SLC_PROGRAM, "programs");
+        assert_eq!(worked(Kind::Erase), timed(counters.erases(), Action::Erase) * ERASE, "erases");
+        if format!("{:?}", config.firmware.pack).contains("None") {
+            // A copyback is a read and a program in one command.
+            assert_eq!(counters.commands + counters.copybacks, counters.reads() + programs + counters.erases());
+        }
     }
     for channel in 0..geometry.channels {
         assert!(kernel.flash().channel_times(channel).busy <= watched.drive.now());

@@ -199,7 +199,7 @@ fn random_text(random: &mut Stream) -> String {
         geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = {}, planes_per_die = {},
                       blocks_per_plane = {}, pages_per_block = {}, page_kib = {page_kib}, pages_per_program = {pages} }}
         nand = {{ interface = "{interface}", rate_mt_s = {rate}, read_us = 20.0, program_us = {program}, erase_us = 1500.0,
-                  slc_read_us = 20.0, slc_program_us = 200.0 }}
+                  slc_read_us = 20.0, slc_program_us = 150.0 }}
         mapping = {{ {mapping} }}
         placement = {{ {placement} }}
         victim = {{ {victim} }}
