@@ -91,6 +91,17 @@ impl Map {
         self.reverse.expect(place as usize);
     }
 
+    /// Asks for the units of the first valid places, so many cache lines of them: the waits for memory of what empties a block add up otherwise,
+    /// since it looks at the first pages one after the other without doing anything else.
+    pub fn expect_first_valid(&self, (start, end): (Place, Place), lines: u32) {
+        let mut from = start;
+        for _ in 0..lines {
+            let Some(place) = self.next_valid(from, end) else { break };
+            self.expect_moved(place);
+            from = (place | (ENTRIES_PER_LINE - 1)) + 1;
+        }
+    }
+
     /// Asks for what is needed when the unit in a place is overwritten.
     #[inline]
     pub fn expect_overwrite(&self, place: Place) {

@@ -343,12 +343,9 @@ impl Kernel {
     pub(super) fn start_alone(&mut self, task: Task, domain: u32, block: u32, valid: u32) -> u32 {
         self.count_job(task, block);
         let start = block * self.plan.units_per_block;
-        self.jobs.start(
-            (task, self.window_of(task)),
-            (block, domain),
-            valid,
-            (start, start + self.plan.units_per_block),
-        )
+        let (span, window) = ((start, start + self.plan.units_per_block), self.window_of(task));
+        self.map.expect_first_valid(span, window / self.plan.units_per_page);
+        self.jobs.start((task, window), (block, domain), valid, span)
     }
 
     /// A task begins to empty a block.
