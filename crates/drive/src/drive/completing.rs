@@ -108,6 +108,9 @@ impl Drive {
             self.end_await_buffer(slot);
             self.complete(slot);
         }
+        if self.keeps {
+            self.keep_reads();
+        }
         self.kernel.pump(&mut self.queue)
     }
 
