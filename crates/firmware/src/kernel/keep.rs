@@ -41,6 +41,8 @@ pub struct FromFlash {
     pub units: u32,
     /// A place in the page.
     pub source: Place,
+    /// On a drive with the shadow disk, their versions when they were read.
+    stamp: u32,
 }
 
 /// Why the policy is asked what leaves.
@@ -203,23 +205,36 @@ impl Kernel {
     pub(super) fn note_from_flash(&mut self, op: &FlashOp) {
         let timed = self.timed;
         if let Some(shelf) = self.shelf.as_mut().filter(|shelf| timed && shelf.policy.minds_reads()) {
-            let FlashOp { owner: request, unit, units, source, .. } = *op;
-            shelf.from_flash.push_back(FromFlash { request, unit, units: units.into(), source });
+            let FlashOp { owner: request, unit, units, source, stamp, .. } = *op;
+            shelf.from_flash.push_back(FromFlash { request, unit, units: units.into(), source, stamp });
         }
     }
 
     /// Takes units that a read has brought from flash since, the first ones first.
     pub fn take_from_flash(&mut self) -> Option<FromFlash> {
-        self.shelf.as_mut()?.from_flash.pop_front()
+        let read = self.shelf.as_mut()?.from_flash.pop_front()?;
+        let FromFlash { unit, units, source, stamp, .. } = read;
+        if let Some(shadow) = self.shadow.as_ref().filter(|_| stamp != 0) {
+            let is_there = (unit..unit + units).all(|unit| self.lies_in_page(unit, source));
+            if is_there && shadow.versions_of(unit, units) != stamp {
+                let story = format!("{units} units from {unit} on have changed in place {source} while they were read");
+                self.fault.get_or_insert(Fault::books(story));
+            }
+        }
+        Some(read)
+    }
+
+    /// True if a unit lies in the page of a place.
+    fn lies_in_page(&self, unit: u32, source: Place) -> bool {
+        let page = |place| self.units_per_page.quotient(place);
+        self.map.place(unit).is_some_and(|place| page(place) == page(source))
     }
 
     /// Lets the policy keep a unit that was read from a page, if its data are still those of that page, and there is room or the policy
     /// makes some at once.
     pub fn keep_read(&mut self, now: Time, unit: u32, source: Place) {
         self.now = now;
-        let page = |place| self.units_per_page.quotient(place);
-        let is_there = self.map.place(unit).is_some_and(|place| page(place) == page(source));
-        if self.fault.is_some() || self.buffer.holds(unit) || !is_there {
+        if self.fault.is_some() || self.buffer.holds(unit) || !self.lies_in_page(unit, source) {
             return;
         }
         let Some(shelf) = &mut self.shelf else { return };
