@@ -269,6 +269,24 @@ def test_a_fork_has_what_was_read_and_a_snapshot_has_not(drive: Path, tmp_path: 
     assert flash_reads(again, "R 0 64", "R 0 64") == 4
 
 
+def test_nothing_that_was_read_is_left_when_a_drive_is_filled(drive: Path) -> None:
+    made = caching(drive)
+    assert flash_reads(made, "R 0 64") == 4
+    made.precondition(fill=True)
+    assert flash_reads(made, "R 0 64", "R 0 64") == 4
+
+
+def test_garbage_collection_leaves_alone_what_was_read(drive: Path, tmp_path: Path) -> None:
+    """All else is overwritten, twice, so that the pages are moved."""
+    path = tmp_path / "others.toml"
+    path.write_text('[[job]]\nrw = "randwrite"\nbs = "16k"\noffset = "1m"\niodepth = 16\nnumber_ios = 60_000\n')
+    keeping = deciding(evict=lambda _, view: view.pages[~view.clean], keeps_read=lambda *_: True)
+    made = caching(drive, keeping, capacity__raw_over_logical=1.4)
+    assert flash_reads(made, "R 0 256") == 16
+    assert made.run(path)["gc"]["moved_pages"] > 10_000
+    assert flash_reads(made, "R 0 256") == 0
+
+
 def test_a_fork_goes_on_as_its_original(drive: Path, mixed: Path) -> None:
     sets = {"buffer.policy": "chance-reads", "capacity.raw_over_logical": 1.6, "verify.shadow": True}
     made = Drive(drive, sets, policies=[ChanceReads])
