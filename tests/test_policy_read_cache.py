@@ -182,6 +182,29 @@ def test_what_comes_is_shown_if_there_is_no_room(drive: Path) -> None:
     assert flash_reads(made, "R 0 16", "R 512 16", "R 528 16", "R 544 16") == 3
 
 
+def test_reads_take_turns_with_each_other_while_writes_wait(drive: Path, tmp_path: Path) -> None:
+    """A policy may hold a share of a buffer for what was read, though it is full of writes: here a quarter."""
+    path = tmp_path / "both.toml"
+    job = 'bs = "16k"\nsize = "8m"\niodepth = {}\nnumber_ios = {}\n'
+    writes = '[[job]]\nrw = "randwrite"\n' + job.format(64, 4_000) + 'offset = "64m"\n'
+    path.write_text('[[job]]\nrw = "randread"\n' + job.format(1, 2_000) + writes)
+    views: list[BufferView] = []
+
+    def evict(_: Buffer, view: BufferView) -> object:
+        views.append(view)
+        if view.comes is not None and len(view.pages):
+            return [view.pages[view.read.argmin()]]
+        return None if view.leaving else view.pages[:1]
+
+    policy = deciding(evict=evict, keeps=lambda *_: False, keeps_read=lambda *_: True)
+    made = caching(drive, policy)
+    flash_reads(made, *(f"R {16 * page} 16" for page in range(8)))
+    views.clear()
+    made.run(path)
+    assert {len(view.pages) for view in views if view.waits and view.comes is not None} == {8}
+    assert len({view.comes for view in views}) > 300, "all but the first are read while writes wait"
+
+
 def test_a_read_under_way_is_not_kept_over_a_newer_write(drive: Path) -> None:
     """A write, a TRIM or a FUA write of the page comes while it is read, which takes more than 50 µs."""
     for change in ("W 0 16", "W 4 4", "T 0 16", "W! 0 16"):

@@ -536,12 +536,12 @@ class Buffer(Policy):
         """True if the buffer keeps a logical page that was read from flash until :meth:`evict` names it. No cost unless
         overridden: then none is kept.
 
-        Called with each logical page that a read of the host covers as a whole, once it has come from flash, unless a
-        write of the host waits for room then, or the page was written, trimmed or moved by the drive while it was read.
-        What is kept is clean: reads are served from it, and it leaves without a program. It stays when garbage
-        collection moves the page in flash, when the host flushes, and at the end of a run. A write of it takes its
-        place, and of what is written in part no old data are read. If there is no room, :meth:`evict` is called first,
-        with ``view.comes``; if that makes none at once, the page is not kept.
+        Called with each logical page that a read of the host covers as a whole, once it has come from flash, unless the
+        page was written, trimmed or moved by the drive while it was read. What is kept is clean: reads are served from
+        it, and it leaves without a program. It stays when garbage collection moves the page in flash, when the host
+        flushes, and at the end of a run. A write of it takes its place, and of what is written in part no old data are
+        read. If there is no room, :meth:`evict` is called after a True, with ``view.comes``; if that makes none at
+        once, the page is not kept. Room that becomes free goes to writes first that wait for it.
 
         :param page: the logical page (mapping unit).
         """

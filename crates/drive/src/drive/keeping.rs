@@ -33,15 +33,16 @@ impl Drive {
         }
     }
 
-    /// Asks the policy which of the whole logical pages are kept that reads have brought from flash. While a write waits for room, it has
-    /// none for them.
+    /// Asks the policy which of the whole logical pages are kept that reads have brought from flash. Room that it makes beyond what
+    /// one takes is for writes that wait for some.
     #[cold]
     pub(super) fn keep_reads(&mut self) {
         while let Some(read) = self.kernel.take_from_flash() {
-            if self.blocked.is_empty() {
-                let wholes = self.whole_units(&self.slots[read.request as usize].request);
-                for unit in read.unit.max(wholes.start)..(read.unit + read.units).min(wholes.end) {
-                    self.kernel.keep_read(self.now, unit, read.source);
+            let wholes = self.whole_units(&self.slots[read.request as usize].request);
+            for unit in read.unit.max(wholes.start)..(read.unit + read.units).min(wholes.end) {
+                self.kernel.keep_read(self.now, unit, read.source, !self.blocked.is_empty());
+                if self.kernel.buffer().has_room() {
+                    self.unblock();
                 }
             }
         }

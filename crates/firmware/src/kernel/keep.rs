@@ -231,8 +231,8 @@ impl Kernel {
     }
 
     /// Lets the policy keep a unit that was read from a page, if its data are still those of that page, and there is room or the policy
-    /// makes some at once.
-    pub fn keep_read(&mut self, now: Time, unit: u32, source: Place) {
+    /// makes some at once; `waits` is true if writes wait for room.
+    pub fn keep_read(&mut self, now: Time, unit: u32, source: Place, waits: bool) {
         self.now = now;
         if self.fault.is_some() || self.buffer.holds(unit) || !self.lies_in_page(unit, source) {
             return;
@@ -242,7 +242,7 @@ impl Kernel {
         let has_failed = failed(shelf.policy.trouble());
         self.heed(has_failed);
         if keeps && !self.buffer.has_room() {
-            self.choose_leaving(now, Asked { comes: Some(unit), ..Asked::default() });
+            self.choose_leaving(now, Asked { waits, comes: Some(unit), ..Asked::default() });
         }
         if !keeps || !self.buffer.has_room() {
             return;
