@@ -38,7 +38,7 @@ def mixed(tmp_path: Path) -> Path:
 
 
 def asking(*requests: str, every_us: int = 10_000) -> Workload:
-    """Requests such as ``"R 16 32"``: operation, offset and size in KiB; W! is a FUA write. Each finds the drive idle."""
+    """Requests such as ``"R 16 32"``: operation, offset and size in KiB; W! is a FUA write. They come one by one."""
     rows = [request.split() for request in requests]
     columns = {
         "time_us": [every_us * (number + 1) for number in range(len(rows))],
