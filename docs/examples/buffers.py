@@ -55,6 +55,27 @@ class Lru(_Sized):
         return view.pages[oldest].tolist()
 
 
+class ReadCache(_Sized):
+    """Keeps what was read, and of that the logical pages read last. What is written goes to its die at once."""
+
+    name = "python-read-cache"
+
+    def keeps(self, page: int) -> bool:
+        """Of what is written, nothing."""
+        return False
+
+    def keeps_read(self, page: int) -> bool:
+        """Of what is read, all."""
+        return True
+
+    def evict(self, view: BufferView) -> list[int]:
+        """The page that was not read for the longest time makes room for the next, or for a write."""
+        if view.comes is None and not view.waits:
+            return []
+        self.left += 1
+        return [int(view.pages[view.read.argmin()])]
+
+
 class Whole(_Sized):
     """Logical blocks leave as a whole, the one first that was not written for the longest time: as BPLRU orders them.
 

@@ -23,8 +23,9 @@ pub mod task;
 
 pub use config::{CapacityConfig, ConfigError, FirmwareConfig, Plan, ZonePlan};
 pub use kernel::{
-    divide, Account, BankCounts, BankUse, Counters, Fault, HostDone, Kernel, Kinds, Noted, Noting, Passage, PlaneUse,
-    Reason, Service, Standing, TransactionCounts, Waited, Way, Wished, DRAINS, FACTORY_BAD, HOLDERS, PROCESSOR_EVENT,
+    divide, Account, BankCounts, BankUse, Counters, Fault, FromFlash, HostDone, Kernel, Kinds, Noted, Noting, Passage,
+    PlaneUse, Reason, Service, Standing, TransactionCounts, Waited, Way, Wished, DRAINS, FACTORY_BAD, HOLDERS,
+    PROCESSOR_EVENT,
 };
 pub use map::{Chunk, Map, MOST_CHUNK_BYTES};
 

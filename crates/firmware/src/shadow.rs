@@ -78,6 +78,12 @@ impl Shadow {
         self.contents[place as usize].1
     }
 
+    /// The versions that consecutive units should hold, as one number that is not 0.
+    pub fn versions_of(&self, unit: u32, units: u32) -> u32 {
+        let all = unit as usize..(unit + units) as usize;
+        self.expected[all].iter().fold(1, |all: u32, &version| all.wrapping_mul(0x9E37_79B1).wrapping_add(version)) | 1
+    }
+
     /// The host's data reach a place.
     pub fn write(&mut self, unit: u32, place: Place, version: u32) {
         self.contents[place as usize] = (unit, version);

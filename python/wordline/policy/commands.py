@@ -479,18 +479,26 @@ class BufferView(NamedTuple):
     pages: NDArray[numpy.int64]
     """The logical pages that it keeps, in the order of their coming."""
     came: NDArray[numpy.int64]
-    """Of each, the number of the write with which it came. The writes of logical pages that come to the buffer are
-    counted from 1 on."""
+    """Of each, the number of the write or read with which it came. Counted from 1 on, all together, are the writes of
+    logical pages that come to the buffer and, if the policy has a method :meth:`Buffer.keeps_read`, the reads of those
+    that it keeps."""
     written: NDArray[numpy.int64]
-    """Of each, the number of the last write of it."""
+    """Of each, the number of the last write of it; 0 if it was only read."""
+    read: NDArray[numpy.int64]
+    """Of each, the number of the last read of it; 0 if there was none, and without :meth:`Buffer.keeps_read`."""
     whole: NDArray[numpy.bool_]
     """Of each, True if all its bytes are there; the old data of others are read when they leave."""
+    clean: NDArray[numpy.bool_]
+    """Of each, True if it was read from flash and not written since. It leaves at once, without a program."""
     room: int
     """Logical pages that it has room for."""
     leaving: int
     """Logical pages on their way to flash. They take room until they are there."""
     waits: bool
     """True if a write of the host waits for room."""
+    comes: int | None
+    """A logical page for which :meth:`Buffer.keeps_read` said True, though there is no room; else None. It is kept if
+    clean pages leave now."""
     rested: bool
     """True if the host has rested as long as :meth:`Buffer.after_rest` says."""
     time_us: float
@@ -502,8 +510,9 @@ class Buffer(Policy):
 
     Without :meth:`evict` it works as ``buffer.policy = "fifo"`` does: what the host writes goes on to the dies at once.
     With it, the buffer keeps logical pages until they are chosen: a write of one that it keeps replaces the older
-    version, and reads are served from it. A flush, and the end of a run, send all of them to flash, a FUA write sends
-    its own data, and a TRIM drops what it covers. While a drive is filled, and without time, nothing is kept.
+    version, and reads are served from it. A flush, and the end of a run, send all of them to flash that are not there,
+    a FUA write sends its own data, and a TRIM drops what it covers. With :meth:`keeps_read` it is a read cache, too.
+    While a drive is filled, and without time, nothing is kept.
     """
 
     family = "buffer"
@@ -516,12 +525,27 @@ class Buffer(Policy):
         """True if the buffer keeps a logical page until :meth:`evict` names it; False if it goes to its die at once, as
         with ``fifo``. No cost unless overridden: then all are kept.
 
-        Called with each logical page that the host writes, unless the buffer keeps it already, or has an older version
-        of it that waits for its die: then the older version is replaced where it is. Not called for FUA writes.
+        Called with each logical page that the host writes, unless the buffer keeps an older write of it already, or has
+        one that waits for its die: then the older version is replaced where it is. Not called for FUA writes.
 
         :param page: the logical page (mapping unit).
         """
         return True
+
+    def keeps_read(self, page: int) -> bool:
+        """True if the buffer keeps a logical page that was read from flash until :meth:`evict` names it. No cost unless
+        overridden: then none is kept.
+
+        Called with each logical page that a read of the host covers as a whole, once it has come from flash, unless the
+        page was written, trimmed or moved by the drive while it was read. What is kept is clean: reads are served from
+        it, and it leaves without a program. It stays when garbage collection moves the page in flash, when the host
+        flushes, and at the end of a run. A write of it takes its place, and of what is written in part no old data are
+        read. If there is no room, :meth:`evict` is called after a True, with ``view.comes``; if that makes none at
+        once, the page is not kept. Room that becomes free goes to writes first that wait for it.
+
+        :param page: the logical page (mapping unit).
+        """
+        return False
 
     def after_rest(self) -> float | None:
         """Rest of the host in microseconds, 0 to 1e12, after which :meth:`evict` is called, too, once in each rest.
@@ -535,10 +559,11 @@ class Buffer(Policy):
     def evict(self, view: BufferView) -> Iterable[int] | None:
         """The logical pages that leave now, of ``view.pages``, in this order; None for none. No cost unless overridden.
 
-        Called while the buffer keeps any: after each write request of the host, or the part of it that found room, and
-        while one waits for room, whenever something has left. What leaves goes to its die as if the host had just
-        written it, so that logical pages which leave together may share a flash page; where the host waits for room,
-        what found no company goes alone once the oldest quarter of what is on its way has waited as long as the others.
+        Called while the buffer keeps any: after each write request of the host, or the part of it that found room,
+        while one waits for room, whenever something has left, and when a page that was read finds no room. What leaves
+        goes to its die as if the host had just written it, so that logical pages which leave together may share a flash
+        page; where the host waits for room, what found no company goes alone once the oldest quarter of what is on its
+        way has waited as long as the others. A clean page (``view.clean``) needs no die, and makes room at once.
         A logical page that the buffer does not keep, or one named twice, ends the run. So does an answer without any
         while a write waits, the buffer is full, and nothing is leaving.
         """

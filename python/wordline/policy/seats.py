@@ -298,6 +298,7 @@ class BufferSeat(_FamilySeat):
 
     evict: Callable[..., object] | None = None
     keeps: Callable[..., bool] | None = None
+    keeps_read: Callable[..., bool] | None = None
 
     def __init__(self, policy: Buffer) -> None:
         super().__init__(policy)
@@ -305,8 +306,9 @@ class BufferSeat(_FamilySeat):
         if _has(policy, Buffer, "evict"):
             self._choose(policy)
             self.keeps = policy.keeps if _has(policy, Buffer, "keeps") else None
+            self.keeps_read = policy.keeps_read if _has(policy, Buffer, "keeps_read") else None
             return
-        for method in ("keeps", "after_rest"):
+        for method in ("keeps", "keeps_read", "after_rest"):
             if _has(policy, Buffer, method):
                 raise ValueError(f"its method {method!r} has no effect without a method 'evict'")
         for method in ("begin_measuring", "figures"):
@@ -320,9 +322,9 @@ class BufferSeat(_FamilySeat):
 
         evict, frombuffer, int64 = policy.evict, numpy.frombuffer, numpy.int64
 
-        def choose(memory: bytes, count: int, told: tuple[int, int, bool, bool, float]) -> object:
-            pages, came, written, whole = frombuffer(memory, int64).reshape(4, count)
-            return evict(BufferView(pages, came, written, whole != 0, *told))
+        def choose(memory: bytes, count: int, told: tuple[int, int, bool, int | None, bool, float]) -> object:
+            pages, came, written, read, whole, clean = frombuffer(memory, int64).reshape(6, count)
+            return evict(BufferView(pages, came, written, read, whole != 0, clean != 0, *told))
 
         self.evict = choose
 

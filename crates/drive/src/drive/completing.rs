@@ -91,13 +91,9 @@ impl Drive {
 
     /// The write buffer has room again: blocked writes go on, and flushes may be done.
     pub(super) fn refill(&mut self) -> Result<(), Fault> {
-        while let Some(&slot) = self.blocked.front() {
-            if !self.write(slot) {
-                break;
-            }
-            self.blocked.pop_front();
-            self.end_await_buffer(slot);
-            self.complete_if_done(slot);
+        self.unblock();
+        if self.keeps {
+            self.keep_reads();
         }
         while let Some(&slot) = self.flushing.front() {
             if !self.kernel.buffer().is_in_flash(self.slots[slot as usize].ordinal) {
@@ -109,6 +105,19 @@ impl Drive {
             self.complete(slot);
         }
         self.kernel.pump(&mut self.queue)
+    }
+
+    /// Writes go on that wait for room in the write buffer, as far as there is some.
+    #[inline]
+    pub(super) fn unblock(&mut self) {
+        while let Some(&slot) = self.blocked.front() {
+            if !self.write(slot) {
+                break;
+            }
+            self.blocked.pop_front();
+            self.end_await_buffer(slot);
+            self.complete_if_done(slot);
+        }
     }
 
     /// A request starts to wait for the write buffer.

@@ -272,6 +272,9 @@ impl Kernel {
             }
             parity.check(&self.map).map_err(Fault::books)?;
         }
+        if let Some(shelf) = self.shelf.as_ref().filter(|_| self.slab.live() == 0) {
+            shelf.check(&self.map, self.shadow.as_ref())?;
+        }
         if let Some(shadow) = &self.shadow {
             for unit in 0..self.map.logical_units() {
                 match self.map.place(unit) {

@@ -246,9 +246,12 @@ impl Kernel {
 
     /// Checks on a drive with the shadow disk that a read finds the data of its units.
     #[cold]
-    pub(super) fn check_shadow(&self, slot: u32) -> Result<(), Fault> {
+    pub(super) fn check_shadow(&mut self, slot: u32) -> Result<(), Fault> {
         let Some(shadow) = &self.shadow else { return Ok(()) };
-        let FlashOp { unit, units, .. } = *self.slab.get(slot);
+        let FlashOp { unit, units, role, .. } = *self.slab.get(slot);
+        if role == Role::Plain && self.shelf.is_some() {
+            self.slab.get_mut(slot).stamp = shadow.versions_of(unit, units.into());
+        }
         for unit in unit..unit + u32::from(units) {
             let place = self.map.place(unit).ok_or_else(|| Fault::books(format!("unit {unit} has no place")))?;
             shadow.check(unit, place)?;

@@ -173,7 +173,13 @@ impl Kernel {
             self.buffer.leave(op.held, op.ordinal, units);
             self.more_units -= units - 1;
         }
-        let bytes = if op.class == Class::HOST_READ { op.bytes } else { 0 };
+        let mut bytes = 0;
+        if op.class == Class::HOST_READ {
+            bytes = op.bytes;
+            if self.shelf.is_some() {
+                self.note_from_flash(op);
+            }
+        }
         self.done.push(HostDone { request: op.owner, units: u32::from(op.units), bytes, gc_affected });
     }
 }

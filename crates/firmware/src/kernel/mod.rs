@@ -149,6 +149,7 @@ pub use counters::{Counters, PlaneUse};
 pub use drain::{divide, DRAINS};
 pub use fault::{Fault, Reason};
 pub use history::HOLDERS;
+pub use keep::FromFlash;
 pub use processor::PROCESSOR_EVENT;
 pub use retire::FACTORY_BAD;
 pub use schedule::Preview;

@@ -39,6 +39,9 @@ impl Kernel {
             std::mem::swap(&mut self.stage, &mut self.stage_aside);
         }
         self.timed = timed;
+        if !timed && self.shelf.is_some() {
+            self.drop_clean();
+        }
         let staged = self.stage.is_some() || self.follows_ends;
         // Processors take no time while nothing does.
         let aside = self.arounds.is_some() || staged || ((timed || self.avoids_direct) && self.cores.is_some());

@@ -43,7 +43,14 @@ impl Kernel {
         let (mut units_waiting, mut bytes_waiting) = (0, 0);
         let Span { first: mut at, end, mut skip, bytes: mut left } = span;
         while at < end {
-            let place = if self.buffer.holds(at) { None } else { self.map.place(at) };
+            let place = if self.buffer.holds(at) {
+                if self.shelf.is_some() {
+                    self.note_read(at);
+                }
+                None
+            } else {
+                self.map.place(at)
+            };
             let units = place.map_or(1, |place| self.run_in_page(at, end, place));
             let share = (units * unit_bytes - skip).min(left);
             if let Some(place) = place {

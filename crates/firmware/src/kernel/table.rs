@@ -325,6 +325,8 @@ impl Kernel {
                 let (units, bytes) = self.read_or_wait(span, like);
                 units_waiting += units;
                 bytes_waiting += bytes;
+            } else if self.shelf.is_some() {
+                self.note_read(at);
             }
             left -= bytes;
             skip = 0;
