@@ -112,6 +112,7 @@ impl Kernel {
         let limited = collect.most_of_die().is_some();
         let (hold_below, instant) = (collect.hold_below(), collect.is_instant());
         let (mixes, refuses) = (pack.mixes(), pack.refuses());
+        let asks_of_followers = refuses || pack.chooses_followers();
         let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
         let places = 1 + geometry.channels as usize + geometry.dies() as usize;
         let mut kernel = Self {
@@ -241,6 +242,7 @@ impl Kernel {
             instant,
             mixes,
             refuses,
+            asks_of_followers,
             binding: false,
             unpaired: Vec::new(),
             reads_beside: Vec::new(),

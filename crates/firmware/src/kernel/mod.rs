@@ -39,6 +39,7 @@ mod dispatch;
 mod drain;
 mod enqueue;
 mod fault;
+mod follow;
 mod guests;
 mod history;
 mod hold;
@@ -480,6 +481,9 @@ pub struct Kernel {
     mixes: bool,
     /// True if the packer may refuse operations that fit.
     refuses: bool,
+    /// True if the packer has a say in what follows a command in cache mode.
+    #[serde(skip)]
+    asks_of_followers: bool,
     /// True while a page is bound in a drive whose planes are paired during collections.
     #[serde(skip)]
     binding: bool,
