@@ -104,6 +104,8 @@ impl Kernel {
         let decides = matches!(config.placement, PlacementConfig::Guest(_)) && !placement.fixed();
         let places_each = takes_turns || decides;
         let wishes = collect.places().then(Box::default);
+        let named = (decides && plan.stripe.is_some()).then(Box::default);
+        let has_wishes = wishes.is_some() || named.is_some();
         let aside = arounds.is_some() || stage.is_some() || follows_ends || cores.is_some();
         let detours = aside || lots.is_some() || wishes.is_some() || places_each;
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
@@ -167,6 +169,8 @@ impl Kernel {
             follow_erases: upkeep.follow_erases(),
             upkeep,
             wishes,
+            named,
+            has_wishes,
             after: overtakes.then(Box::default),
             comes_alone: false,
             deadlines,
