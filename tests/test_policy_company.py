@@ -174,7 +174,6 @@ def test_a_packer_is_asked_about_other_tasks(drive: Path, partial: Path) -> None
         ({"pack.window": -1}, r"pack\.window = -1: must lie between 0 and 64"),
         ({"pack.passes": 65_536}, r"pack\.passes = 65536: must lie between 0 and 65535"),
         ({"pack.window": 0}, r"packs nothing, so that the method 'joins' has no effect"),
-        ({"pack.cache": True}, r"does not go with the method 'joins'"),
         ({"suspend.policy": "reads"}, r"pack\.policy = odd: does not go with suspend\.policy"),
         ({"collect.instant": True}, r"does not go with pack\.policy"),
         ({"pack.join_gc": True}, r"pack\.join_gc"),

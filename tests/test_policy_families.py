@@ -189,7 +189,6 @@ def test_a_placement_that_fills_a_plane_is_named(drive: Path, writes: Path) -> N
 @pytest.mark.parametrize(
     ("sets", "words"),
     [
-        ({"redundancy.policy": "superblock"}, "pages of a superblock are written in stripes"),
         ({"mapping.policy": "block"}, "it places single pages"),
     ],
 )

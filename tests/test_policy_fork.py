@@ -14,6 +14,7 @@ from wordline.policy import (
     Arbiter,
     Collect,
     Dispatch,
+    Follower,
     FreeBlock,
     Pack,
     PackedOperation,
@@ -156,7 +157,21 @@ class Sociable(Pack):
         return self.memory.asked % 7 > 0 and self.random.random() < 0.8
 
 
-EVERY = [Moody, Restless, Fickle, Wandering, Unjust, Mover, Sender, Sociable]
+class Follows(Pack):
+    """Lets reads and programs follow at random, and by what it remembers."""
+
+    name = "follows"
+    cache = True
+
+    def __init__(self) -> None:
+        self.memory = Memory()
+
+    def follows(self, command: list[PackedOperation], waiting: list[Follower]) -> int | None:
+        self.memory.asked += 1
+        return None if self.memory.asked % 3 == 0 else self.random.randrange(len(waiting))
+
+
+EVERY = [Moody, Restless, Fickle, Wandering, Unjust, Mover, Sender, Sociable, Follows]
 
 
 def made(drive: Path, policy: type[Policy]) -> Drive:

@@ -185,7 +185,6 @@ def test_a_missing_answer_ends_the_run(drive: Path, partial: Path) -> None:
     ("sets", "words"),
     [
         ({"pack.window": 0}, r"packs nothing, so that the method 'fits' has no effect; use 1 to 64"),
-        ({"pack.cache": True}, r"does not go with the method 'fits', which is not asked about followers"),
     ],
 )
 def test_packing_that_cannot_be_is_refused(drive: Path, sets: dict[str, object], words: str) -> None:

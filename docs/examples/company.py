@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from wordline.policy import AroundView, Pack, PackedOperation, Raid, Redundancy, Superblock, Trim
+from wordline.policy import AroundView, Follower, Pack, PackedOperation, Raid, Redundancy, Superblock, Trim
 
 
 class Rain(Redundancy):
@@ -74,6 +74,21 @@ class Partners(Pack):
         if self.reads_alone and not other.kind.endswith("-read"):
             return False
         return self.across_requests or other.request == command[0].request
+
+
+class Sequences(Pack):
+    """Cache mode whose sequences may end with their request."""
+
+    name = "python-sequences"
+    cache = True
+    across_requests: Annotated[bool, "A command follows one of another request."] = True
+
+    def follows(self, command: list[PackedOperation], waiting: list[Follower]) -> int | None:
+        """As ``planes`` with ``cache``; or the oldest of the request of the command before."""
+        if self.across_requests:
+            return 0 if waiting[0].before == 0 else None
+        own = (at for at, one in enumerate(waiting) if one.request == command[0].request)
+        return next(own, None)
 
 
 class Large(Trim):

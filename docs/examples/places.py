@@ -1,4 +1,4 @@
-"""The placement policies that come with Wordline, rewritten in Python: data go to exactly the same places."""
+"""The placement policies that come with Wordline in Python: they choose the same places. One is for superblocks."""
 
 from typing import Annotated
 
@@ -47,10 +47,10 @@ class LeastBusy(Placement):
         return None
 
 
-class InTurn(Ordered):
-    """Each page that is written goes to the next plane, but not to full ones; needs ``collect.scope = "plane"``."""
+class Rows(Ordered):
+    """Each page that is written goes to the next plane: superblocks are written row by row, in this order."""
 
-    name = "python-in-turn"
+    name = "python-rows"
 
     def __init__(self) -> None:
         self.planes = self.visited()
@@ -67,6 +67,12 @@ class InTurn(Ordered):
             self.lacking = self.units - 1
         self.last = page
         return self.planes[self.turn % len(self.planes)]
+
+
+class InTurn(Rows):
+    """Each page that is written goes to the next plane, but not to full ones; needs ``collect.scope = "plane"``."""
+
+    name = "python-in-turn"
 
     def passed_over(self) -> None:
         """The next plane, then."""

@@ -22,7 +22,7 @@ pub use wordline_firmware::policy::keep::{BufferView, GuestBuffer, KeptUnit};
 pub use wordline_firmware::policy::mapping::guest::{CacheView, GuestMapping, Scheme};
 pub use wordline_firmware::policy::mapping::{LogRule, MergeEntry, MergeView, Priority, SequenceView};
 pub use wordline_firmware::policy::pack::guest::GuestPack;
-pub use wordline_firmware::policy::pack::PackedOperation;
+pub use wordline_firmware::policy::pack::{Follower, PackedOperation};
 pub use wordline_firmware::policy::placement::guest::GuestPlacement;
 pub use wordline_firmware::policy::placement::Constraint;
 pub use wordline_firmware::policy::processor::guest::GuestProcessor;

@@ -229,7 +229,7 @@ impl FirmwareConfig {
         }
         self.check_whole_blocks(mapping.fixes_pages(), &upkeep)?;
         if let Some(stripe) = stripe {
-            self.check_superblocks(geometry, stripe, &collect, &pack)?;
+            self.check_superblocks(geometry, stripe, (&collect, &pack), dispatch.tags().is_some())?;
         }
         if let Some(raid) = raid {
             self.check_raid(geometry, raid, &build)?;

@@ -382,11 +382,31 @@ class PackedOperation(NamedTuple):
     """How long it has waited, in microseconds."""
 
 
+class Follower(NamedTuple):
+    """An operation that could lead the command which follows another in cache mode."""
+
+    kind: str
+    """Its class, such as ``"host-read"`` or ``"gc-write"``."""
+    plane: int
+    """Its plane."""
+    page: int
+    """Its page of a block."""
+    request: int | None
+    """As that of a :class:`PackedOperation`."""
+    sequence: int
+    """Its number in the order in which operations became ready."""
+    waited_us: float
+    """How long it has waited, in microseconds."""
+    before: int
+    """How many operations of its class wait for its plane and came before it; 0 for a program."""
+
+
 class Pack(Policy):
     """Says which operations share a multi-plane command, and which follow each other in cache mode.
 
     Without :meth:`fits` that is the rule of ``pack.policy = "planes"``: those of one kind and page offset in different
-    planes of a die. The method may refuse some of these; more than them the NAND cannot do.
+    planes of a die. The method may refuse some of these; more than them the NAND cannot do. What follows a command in
+    cache mode has its class and its planes: the oldest that can, or what :meth:`follows` chooses.
     """
 
     family = "pack"
@@ -394,7 +414,7 @@ class Pack(Policy):
     gather: Annotated[
         bool, "Pages that background tasks move to any die wait until they fill a program of all planes of a die."
     ] = False
-    cache: Annotated[bool, "Commands follow each other in cache mode; not with the methods joins and fits."] = False
+    cache: Annotated[bool, "Commands follow each other in cache mode."] = False
     passes: Annotated[
         int, "Cache mode: followers in a row before an older operation for other planes of the die, 0 to 65,535."
     ] = 16
@@ -403,7 +423,8 @@ class Pack(Policy):
         """True if an operation of one task may share a command that another task leads. No cost unless overridden.
 
         Called while a command for a page of a die with several planes is put together, once for each other task. The
-        oldest operations that fit come along.
+        oldest operations that fit come along. In cache mode a read of two tasks is followed by one with reads of the
+        same task in each plane, without another question; a program of two tasks is followed by none.
 
         :param lead: the class of the operation that leads, such as ``"gc-read"`` or ``"host-write"``.
         :param other: the class of the same kind of another task.
@@ -418,13 +439,31 @@ class Pack(Policy):
         those that :meth:`joins` lets in. It is called, too, where operations are sent to their die together: from a
         device queue, with deadlines, or in transactions. There, writes that may go to several planes go along without a
         question, as many as a command could have, and the question comes when they have their planes. A page that GC
-        moves by copyback counts as a read. Not with ``cache``. The counts of views that tell which operations could
-        share a command, such as ``VictimView.aligned_reads``, know nothing of it.
+        moves by copyback counts as a read. In cache mode it is called about the partners in a command that follows,
+        too: if a plane of the command before has none left, nothing follows. The counts of views that tell which
+        operations could share a command, such as ``VictimView.aligned_reads``, know nothing of it.
 
         :param command: what the command has so far; the first leads.
         :param other: an operation of the same kind for another plane of the die, with the same page.
         """
         return True
+
+    def follows(self, command: list[PackedOperation], waiting: list[Follower]) -> int | None:
+        """The index in ``waiting`` of the operation that leads what follows a command in cache mode; None if nothing
+        does, which ends the sequence. No cost unless overridden: then the oldest of its plane follows, if it can. It
+        needs ``cache``.
+
+        Called when a register of the die is free, if something can follow. Of a program it is also called when the
+        command before it starts, which is a plain one after None: the last program of a sequence is. An index beyond
+        the list, or below 0, ends the run.
+
+        :param command: the command before.
+        :param waiting: the operations that can lead, at least one, in the order in which they became ready. All are
+            of one class and for one plane, and each of the other planes has at least one that can come along; which
+            do, :meth:`fits` may choose. Of reads there are those of the ``window`` oldest that can (with 0 the oldest
+            alone), of programs the next one alone. There are none if the oldest read must be looked up again.
+        """
+        return 0
 
 
 class Transfer(NamedTuple):

@@ -25,6 +25,11 @@ class Placement(Policy):
     plane, with ``"drive"`` they go to any die, as the mapping table does. A policy that ties pages to dies or planes
     needs ``"plane"``, and should spread them evenly, or have a method :meth:`passed_over`: a die filled beyond its
     share has no block left for the next write. A message ends the run then.
+
+    Where blocks form superblocks, the first two name planes of the open ones, and their answers are wishes: a plane may
+    be one superblock ahead of the others. A write goes to any die if its place has no page left until others are
+    written. So a placement can neither stop the drive, nor has to spread pages evenly. The other methods do not go with
+    superblocks.
     """
 
     family = "placement"

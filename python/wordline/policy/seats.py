@@ -11,6 +11,7 @@ from wordline.policy.commands import (
     Buffer,
     BufferView,
     Dispatch,
+    Follower,
     Pack,
     PackedOperation,
     Running,
@@ -378,6 +379,7 @@ class PackSeat(_FamilySeat):
     """The engine's interface to a packer."""
 
     fits: Callable[..., bool] | None = None
+    follows: Callable[..., int | None] | None = None
 
     def __init__(self, policy: Pack) -> None:
         super().__init__(policy)
@@ -386,6 +388,11 @@ class PackSeat(_FamilySeat):
         if _has(policy, Pack, "fits"):
             fits = policy.fits
             self.fits = lambda command, other: fits([PackedOperation(*one) for one in command], PackedOperation(*other))
+        if _has(policy, Pack, "follows"):
+            follows = policy.follows
+            self.follows = lambda command, waiting: follows(
+                [PackedOperation(*one) for one in command], [Follower(*one) for one in waiting]
+            )
 
 
 class RedundancySeat(_FamilySeat):

@@ -146,13 +146,42 @@ fn a_place_of_no_use_ends_the_run_with_its_story() {
         assert!(told.contains(words), "'{words}' is not in: {told}");
     }
     let guests = [ruled("placement", Rule::Place(|_, _| Ok(Constraint::Any)))];
-    for (other, words) in [
-        ("redundancy.policy=superblock", "pages of a superblock are written in stripes"),
-        ("mapping.policy=block", "it places single pages"),
+    let sets = ["placement.policy=guest", "collect.scope=drive", "pack.policy=none"];
+    for (others, words) in [
+        (&["mapping.policy=block"][..], "it places single pages"),
+        (&["redundancy.policy=superblock", "dispatch.policy=vaq"], "which orders writes by their places"),
     ] {
-        let sets = ["placement.policy=guest", "collect.scope=drive", "pack.policy=none", other];
-        let told = config(&sets, &guests).expect_err("it is refused");
+        let told = config(&[&sets, others].concat(), &guests).expect_err("it is refused");
         assert!(told.contains("placement.policy = guest") && told.contains(words), "{told}");
+    }
+}
+
+/// Where blocks form superblocks, no place holds the drive up, and rows keep their parity.
+#[test]
+fn places_in_superblocks_are_wishes() {
+    let turns: Rule = Rule::Place(|asked, page| {
+        Ok(match asked % 5 {
+            0 => Constraint::Any,
+            1 => Constraint::Die(page % 2),
+            _ => Constraint::Plane((asked / 900 % 4) as u32),
+        })
+    });
+    let one = Rule::Place(|_, _| Ok(Constraint::Plane(2)));
+    let anywhere = Rule::Place(|_, _| Ok(Constraint::Any));
+    let sets = ["mapping.unit_kib=4", "collect.scope=drive", "capacity.raw_over_logical=3", "verify.shadow=true"];
+    for more in [
+        &["redundancy.policy=superblock"][..],
+        &["redundancy.policy=rain"],
+        &["redundancy.policy=rain", "dispatch.policy=one-queue", "dispatch.depth=2"],
+        &["redundancy.policy=rain", "buffer.policy=fifo", "buffer.capacity_kib=256", "dispatch.policy=priority"],
+        &["redundancy.policy=superblock", "processor.policy=uniform", "pack.policy=planes"],
+    ] {
+        let run = |rule| busy(&[&sets[..], &["placement.policy=guest"], more].concat(), &[ruled("placement", rule)]);
+        let member = busy(&[&sets, more].concat(), &[]).expect("it runs");
+        assert_eq!(run(anywhere), Ok(member), "{more:?}");
+        for rule in [turns, one] {
+            assert_ne!(run(rule).expect("it runs"), member, "the places matter here: {more:?}");
+        }
     }
 }
 
@@ -176,6 +205,7 @@ fn busy(sets: &[&str], guests: &[Arc<dyn Maker>]) -> Result<(u64, u64), String> 
         drive.submit(drive.now(), request(op, unit * u64::from(bytes), bytes)).expect("a slot is free");
     }
     drive.drain().map_err(|fault| fault.to_string())?;
+    drive.kernel().audit().map_err(|fault| fault.to_string())?;
     Ok((drive.kernel().state_hash(), drive.now()))
 }
 

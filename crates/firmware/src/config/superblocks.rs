@@ -13,8 +13,8 @@ impl FirmwareConfig {
         &self,
         geometry: &Geometry,
         stripe: Stripe,
-        collect: &CollectPolicy,
-        pack: &PackPolicy,
+        (collect, pack): (&CollectPolicy, &PackPolicy),
+        has_tags: bool,
     ) -> Result<(), ConfigError> {
         let name = self.redundancy.name();
         let with = |key: &str, value: &str, problem: &str| {
@@ -30,9 +30,13 @@ impl FirmwareConfig {
             let problem = "parity leaves too few pages to gain a page for each block of a superblock; use at least two programs a block";
             return with("geometry.pages_per_block", &pages.to_string(), problem);
         }
-        if let PlacementConfig::Guest(_) = &self.placement {
-            let problem = "pages of a superblock are written in stripes; use \"least-busy\"";
-            return with("placement.policy", self.placement.name(), problem);
+        if matches!(&self.placement, PlacementConfig::Guest(_)) && has_tags {
+            let problem = format!(
+                "does not go with dispatch.policy = \"{}\", which orders writes by their places, while blocks form superblocks, whose writes may have to \
+                 go elsewhere; use \"least-busy\"",
+                self.dispatch.name()
+            );
+            return Err(ConfigError::new("placement.policy", self.placement.name(), problem));
         }
         if pack.cache().is_some() {
             let problem = "the sequences of cache mode do not know superblocks";

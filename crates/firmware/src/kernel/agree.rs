@@ -7,6 +7,7 @@ use super::{stream_of, Fault, Kernel};
 use crate::ops::{FlashOp, NONE};
 use crate::policy::pack::PackedOperation;
 use crate::task::{Action, Class, CLASSES};
+use wordline_flash::Command;
 
 impl Kernel {
     /// Takes the reads of other planes along that join one which leads a command, where the packer may refuse.
@@ -136,8 +137,13 @@ impl Kernel {
 
     /// The operations of the command that is put together for a die, as the packer sees them.
     fn packed_together(&self, die: u32, slots: &[u32]) -> Vec<PackedOperation> {
+        self.packed_command(die, &self.command, slots)
+    }
+
+    /// The same of a command of a die with these operations.
+    pub(super) fn packed_command(&self, die: u32, command: &Command, slots: &[u32]) -> Vec<PackedOperation> {
         let first = die * self.planes_per_die.get();
-        let pages = self.command.pages().iter().zip(slots);
+        let pages = command.pages().iter().zip(slots);
         pages.map(|(at, &slot)| self.packed(self.slab.get(slot), first + at.plane, Some(at.page))).collect()
     }
 

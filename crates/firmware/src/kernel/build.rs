@@ -104,6 +104,8 @@ impl Kernel {
         let decides = matches!(config.placement, PlacementConfig::Guest(_)) && !placement.fixed();
         let places_each = takes_turns || decides;
         let wishes = collect.places().then(Box::default);
+        let named = (decides && plan.stripe.is_some()).then(Box::default);
+        let has_wishes = wishes.is_some() || named.is_some();
         let aside = arounds.is_some() || stage.is_some() || follows_ends || cores.is_some();
         let detours = aside || lots.is_some() || wishes.is_some() || places_each;
         let (pack, suspend) = (config.pack.build(&build)?, config.suspend.build(&build)?);
@@ -112,6 +114,7 @@ impl Kernel {
         let limited = collect.most_of_die().is_some();
         let (hold_below, instant) = (collect.hold_below(), collect.is_instant());
         let (mixes, refuses) = (pack.mixes(), pack.refuses());
+        let asks_of_followers = refuses || pack.chooses_followers();
         let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
         let places = 1 + geometry.channels as usize + geometry.dies() as usize;
         let mut kernel = Self {
@@ -166,6 +169,8 @@ impl Kernel {
             follow_erases: upkeep.follow_erases(),
             upkeep,
             wishes,
+            named,
+            has_wishes,
             after: overtakes.then(Box::default),
             comes_alone: false,
             deadlines,
@@ -241,6 +246,7 @@ impl Kernel {
             instant,
             mixes,
             refuses,
+            asks_of_followers,
             binding: false,
             unpaired: Vec::new(),
             reads_beside: Vec::new(),

@@ -637,6 +637,7 @@ impl Kernel {
         if task == Task::GC {
             self.count_victim(op.source, -1);
             self.collection_ends(op.source);
+            self.look_at_names();
         }
         if self.blocks.get(op.source).valid != 0 {
             return Err(Fault::books(format!("block {} is erased with valid units", op.source)));

@@ -59,7 +59,7 @@ impl Kernel {
 
     /// Gives the operations of a command of several tasks back to them.
     #[cold]
-    fn hand_back_each(&mut self, die: u32, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
+    pub(super) fn hand_back_each(&mut self, die: u32, pages: &[u32], collector_end: Time) -> Result<(), Fault> {
         pages.iter().try_for_each(|page| {
             let class = self.slab.get(*page).class;
             self.hand_back(die, class, std::slice::from_ref(page), collector_end)

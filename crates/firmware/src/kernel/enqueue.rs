@@ -77,6 +77,7 @@ impl Kernel {
         let asks = op.class == Class::HOST_WRITE && self.places_each;
         let constraint = if asks {
             let constraint = self.place_write(self.units_together.quotient(op.unit), slot, op.owner);
+            let constraint = self.seek_place(slot, constraint);
             if op.buffered && self.notes.is_some() {
                 self.witness_wait(slot, constraint);
             }

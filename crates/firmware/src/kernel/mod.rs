@@ -39,6 +39,7 @@ mod dispatch;
 mod drain;
 mod enqueue;
 mod fault;
+mod follow;
 mod guests;
 mod history;
 mod hold;
@@ -51,6 +52,7 @@ mod log_writes;
 mod look;
 mod merge;
 mod mix;
+mod named;
 mod parity;
 mod processor;
 mod raid;
@@ -126,6 +128,7 @@ use dispatch::Candidates;
 use hold_jobs::Holding;
 use interrupt::Interruption;
 use keep::Shelf;
+use named::Named;
 use processor::Cores;
 use rests::Rests;
 use ring::Ring;
@@ -295,6 +298,12 @@ pub struct Kernel {
     /// Moved units that wait with a wish of the collect policy; none if it has none.
     #[serde(skip)]
     wishes: Option<Box<Wishes>>,
+    /// Places in superblocks that writes of the host may wait for; none if the placement names none.
+    #[serde(skip)]
+    named: Option<Box<Named>>,
+    /// True if it has either.
+    #[serde(skip)]
+    has_wishes: bool,
     /// Operations that wait for older writes of their units; none if operations do not overtake each other.
     #[serde(skip)]
     after: Option<Box<After>>,
@@ -481,6 +490,9 @@ pub struct Kernel {
     mixes: bool,
     /// True if the packer may refuse operations that fit.
     refuses: bool,
+    /// True if the packer has a say in what follows a command in cache mode.
+    #[serde(skip)]
+    asks_of_followers: bool,
     /// True while a page is bound in a drive whose planes are paired during collections.
     #[serde(skip)]
     binding: bool,
@@ -694,7 +706,7 @@ impl Kernel {
                     self.ask_held();
                     continue;
                 }
-                if self.detours && self.settle_wishes() {
+                if self.has_wishes && (self.settle_wishes() || self.settle_names()) {
                     continue;
                 }
                 if self.stalled && self.busy == 0 && !self.is_computing() && self.unstick() {

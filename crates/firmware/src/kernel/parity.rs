@@ -35,6 +35,7 @@ impl Kernel {
     /// A page of a superblock was bound for a class.
     #[cold]
     pub(super) fn settle_row(&mut self, bound: BoundPage, class: Class) {
+        self.fills_named_place(bound.block, bound.opened);
         if bound.closed {
             // Planes that are ahead may open another superblock.
             self.wake_stalled();

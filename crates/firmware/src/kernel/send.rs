@@ -407,7 +407,8 @@ impl Kernel {
                 continue;
             }
             while let Some(slot) = self.pop_last(plane, class) {
-                self.put_on_stage(slot, class, self.place_for(slot), true);
+                let place = self.place_again(slot, class);
+                self.put_on_stage(slot, class, place, true);
             }
             self.miss_company(class, domain);
         }
@@ -431,7 +432,8 @@ impl Kernel {
             while let Some(slot) = self.shared[index].pop_last(&mut self.slab) {
                 self.count_shared(class, -1);
                 self.leaves_die(die, class);
-                self.put_on_stage(slot, class, self.place_for(slot), true);
+                let place = self.place_again(slot, class);
+                self.put_on_stage(slot, class, place, true);
             }
             self.miss_company(class, 0);
         }

@@ -23,7 +23,7 @@ pub(super) struct Sequence {
 
 /// Where the writes of a follower wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+pub(super) enum Source {
     /// In the queues of its planes.
     Own,
     /// In a shared queue.
@@ -47,7 +47,7 @@ impl Kernel {
         // A plain program at the end of a sequence cannot be suspended either.
         self.running[die as usize] = self.command;
         self.running[die as usize].cache = true;
-        self.foresee(class, None);
+        self.foresee(class, Some(die));
         self.flash.follow(self.now, die, &self.command, queue)?;
         if self.notes.is_some() {
             let state = &self.dies[die as usize];
@@ -64,11 +64,15 @@ impl Kernel {
         let Some(sequence) = self.sequences.get_mut(die as usize) else { return Ok(()) };
         let held = std::mem::take(&mut sequence.held);
         let state = &mut self.dies[die as usize];
-        let (class, collector_end) = (state.class, state.collector_end);
+        let (class, collector_end, mixed) = (state.class, state.collector_end, state.mixed);
         if class.task() == Task::GC {
             state.collector_end = self.now;
         }
-        self.hand_back(die, class, &held.pages[..usize::from(held.count)], collector_end)
+        let pages = &held.pages[..usize::from(held.count)];
+        if mixed {
+            return self.hand_back_each(die, pages, collector_end);
+        }
+        self.hand_back(die, class, pages, collector_end)
     }
 
     /// Puts the command together that follows on a die; false if there is none.
@@ -86,7 +90,7 @@ impl Kernel {
     }
 
     /// True if a follower may go although an older operation waits for other planes.
-    fn may_pass(&mut self, die: u32, passes: bool) -> bool {
+    pub(super) fn may_pass(&mut self, die: u32, passes: bool) -> bool {
         let most = self.pack.cache().map_or(0, |mode| mode.passes);
         let passed = &mut self.sequences[die as usize].passed;
         *passed = if passes { *passed + 1 } else { 0 };
@@ -94,7 +98,7 @@ impl Kernel {
     }
 
     /// The current command of a die becomes the one before the current.
-    fn hold(&mut self, die: u32) {
+    pub(super) fn hold(&mut self, die: u32) {
         let state = &mut self.dies[die as usize];
         self.sequences[die as usize].held = Batch { count: state.count, pages: state.pages };
         state.count = 0;
@@ -102,6 +106,9 @@ impl Kernel {
 
     fn follow_with_read(&mut self, die: u32, class: Class, place: Waits, before: &Command) -> Result<bool, Fault> {
         let Waits::Plane(oldest) = place else { unreachable!("reads have a plane") };
+        if self.asks_of_followers || self.dies[die as usize].mixed {
+            return self.follow_with_agreed_read(die, class, oldest, before);
+        }
         let first = die * self.flash.geometry().planes_per_die;
         let among = before.pages().iter().any(|page| first + page.plane == oldest);
         let lead = if among { oldest } else { first + before.pages()[0].plane };
@@ -143,6 +150,9 @@ impl Kernel {
         if !self.may_pass(die, self.passes(die, source, place, before)) {
             return Ok(false);
         }
+        if self.asks_of_followers && !self.agrees_on_program(die, class, source, before) {
+            return Ok(false);
+        }
         self.hold(die);
         self.command.clear(Kind::Program);
         for at in before.pages() {
@@ -161,7 +171,8 @@ impl Kernel {
         let Some(source) = self.source_of_follower(die, class, &self.command) else { return false };
         let Some(oldest) = self.place_of_oldest(die, class) else { return false };
         let most = self.pack.cache().map_or(0, |mode| mode.passes);
-        !self.passes(die, source, oldest, &self.command) || self.sequences[die as usize].passed < most
+        let may_pass = !self.passes(die, source, oldest, &self.command) || self.sequences[die as usize].passed < most;
+        may_pass && (!self.asks_of_followers || self.agrees_on_program(die, class, source, &{ self.command }))
     }
 
     /// True if writes from `source` would go before the oldest of their class, which waits at `place`.
@@ -176,6 +187,10 @@ impl Kernel {
 
     /// Where writes wait that are sure to fill a page in each plane of a command, to follow it.
     fn source_of_follower(&self, die: u32, class: Class, before: &Command) -> Option<Source> {
+        if self.dies[die as usize].mixed {
+            // A write of one task may make that of another void.
+            return None;
+        }
         let planes_per_die = self.flash.geometry().planes_per_die;
         let (first, stream) = (die * planes_per_die, stream_of(class));
         let count = before.pages().len() as u32;
@@ -230,7 +245,7 @@ impl Kernel {
     }
 
     /// True if a write is certain to get its page when it is bound next.
-    fn is_sure(&self, op: &FlashOp, class: Class) -> bool {
+    pub(super) fn is_sure(&self, op: &FlashOp, class: Class) -> bool {
         if class.moves() {
             return self.map.is_valid(op.source);
         }

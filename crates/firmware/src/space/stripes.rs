@@ -175,6 +175,15 @@ impl Space {
         }
     }
 
+    /// True if a plane has a page of an open superblock for the host, or gets one whatever the host writes to others: it may open a
+    /// superblock, or GC, if it `collects`, makes room for that. Parity that is due there is written first.
+    pub fn gets_page_in_stripe(&self, blocks: &Blocks, plane: u32, collects: bool) -> bool {
+        let stripes = self.stripes();
+        stripes.current(blocks, plane, Stream::Host).is_some()
+            || (stripes.pair(blocks, plane, Stream::Host)[1] == NONE
+                && (collects || self.may_open(blocks, plane, Stream::Host)))
+    }
+
     /// Binds the next page of a plane for data of a stream.
     #[cold]
     pub(super) fn bind_in_stripe(

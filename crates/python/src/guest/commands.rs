@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::fmt;
 use wordline_drive::guests::{
-    AroundView, Class, Figures, GuestPack, GuestRedundancy, GuestTrim, PackedOperation, Raid, Refusal,
+    AroundView, Class, Figures, Follower, GuestPack, GuestRedundancy, GuestTrim, PackedOperation, Raid, Refusal,
 };
 
 /// A packer.
@@ -15,6 +15,17 @@ pub(super) struct Packer {
     mixes: bool,
     /// Asked whether an operation shares a command, if the policy has it.
     fits: Option<Py<PyAny>>,
+    /// Asked what follows in cache mode, if the policy has it.
+    follows: Option<Py<PyAny>>,
+}
+
+/// What its policy may have besides.
+const METHODS: [&str; 2] = ["fits", "follows"];
+
+/// An operation as `PackedOperation` of the Python package has it.
+fn packed(one: &PackedOperation) -> (Option<&'static str>, u32, Option<u32>, Option<u32>, u64, f64) {
+    let PackedOperation { class, plane, page, request, sequence, .. } = *one;
+    (class.name(), plane, page, request, sequence, us(one.waited))
 }
 
 impl fmt::Debug for Packer {
@@ -26,8 +37,8 @@ impl fmt::Debug for Packer {
 impl Packer {
     pub(super) fn new(py: Python<'_>, seated: Seated) -> PyResult<Result<Self, String>> {
         let mixes = seated.object.bind(py).getattr("mixes")?.is_truthy()?;
-        let fits = seated.method(py, "fits")?;
-        Ok(Ok(Self { seated, mixes, fits }))
+        let [fits, follows] = METHODS.map(|name| seated.method(py, name));
+        Ok(Ok(Self { mixes, fits: fits?, follows: follows?, seated }))
     }
 }
 
@@ -47,20 +58,38 @@ impl GuestPack for Packer {
 
     fn fits(&mut self, command: &[PackedOperation], other: &PackedOperation) -> Result<bool, Refusal> {
         let Some(fits) = &self.fits else { return Ok(true) };
-        let told = |one: &PackedOperation| {
-            let PackedOperation { class, plane, page, request, sequence, .. } = *one;
-            (class.name(), plane, page, request, sequence, us(one.waited))
-        };
         let answer = self.seated.ask(|py| {
-            let command = PyList::new(py, command.iter().map(told))?;
-            truth(&fits.bind(py).call1((command, told(other)))?)
+            let command = PyList::new(py, command.iter().map(packed))?;
+            truth(&fits.bind(py).call1((command, packed(other)))?)
+        })?;
+        Ok(answer?)
+    }
+
+    fn chooses_followers(&self) -> bool {
+        self.follows.is_some()
+    }
+
+    fn follows(&mut self, command: &[PackedOperation], waiting: &[Follower]) -> Result<Option<usize>, Refusal> {
+        const WANTED: &str = "the index of an operation in the list, or None";
+        let Some(choose) = &self.follows else { return Ok(Some(0)) };
+        let answer = self.seated.ask(|py| {
+            let command = PyList::new(py, command.iter().map(packed))?;
+            let told = |one: &Follower| {
+                let (kind, plane, page, request, sequence, waited_us) = packed(&one.operation);
+                (kind, plane, page, request, sequence, waited_us, one.before)
+            };
+            let answer = choose.bind(py).call1((command, PyList::new(py, waiting.iter().map(told))?))?;
+            if answer.is_none() {
+                return Ok(Ok(None));
+            }
+            Ok(whole::<usize>(&answer).map(Some).ok_or_else(|| odd(&answer, WANTED)))
         })?;
         Ok(answer?)
     }
 
     fn fork(&self) -> Box<dyn GuestPack> {
-        let (seated, [fits]) = self.seated.copy_with(["fits"]);
-        Box::new(Self { seated, mixes: self.mixes, fits })
+        let (seated, [fits, follows]) = self.seated.copy_with(METHODS);
+        Box::new(Self { seated, mixes: self.mixes, fits, follows })
     }
 }
 

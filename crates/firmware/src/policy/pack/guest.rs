@@ -1,11 +1,12 @@
 //! Guest: an external packer.
 //!
 //! Source: whoever wrote it.
-//! Faithful: its figures, the tasks whose operations it lets into a command of another task, and the operations that it refuses.
+//! Faithful: its figures, the tasks whose operations it lets into a command of another task, the operations that it refuses, and those
+//! that follow a command in cache mode.
 //! Simplified: what it does not refuse fits together by the rule of `planes` (one kind, one page offset, different planes of a die), and
 //! the oldest of these join. Classes of one task are no question: its data never share a command with its mapping table.
 
-use super::{checked_passes, CacheMode, Pack, PackedOperation};
+use super::{checked_passes, CacheMode, Follower, Pack, PackedOperation};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
 use crate::task::Class;
 use crate::ConfigError;
@@ -38,6 +39,19 @@ pub trait GuestPack: Tells + std::fmt::Debug + Send {
         Ok(true)
     }
 
+    /// As [`Pack::chooses_followers`], asked once.
+    fn chooses_followers(&self) -> bool {
+        false
+    }
+
+    /// As [`Pack::follows`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn follows(&mut self, _command: &[PackedOperation], _waiting: &[Follower]) -> Result<Option<usize>, Refusal> {
+        Ok(Some(0))
+    }
+
     /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
     fn fork(&self) -> Box<dyn GuestPack>;
 }
@@ -56,6 +70,7 @@ pub struct Guest {
     gather: bool,
     mixes: bool,
     refuses: bool,
+    chooses_followers: bool,
     cache: Option<CacheMode>,
 }
 
@@ -71,7 +86,7 @@ impl Guest {
         let window = options.whole("pack", "window", 0..=64)?;
         let (gather, cache) = (options.truth("pack", "gather")?, options.truth("pack", "cache")?);
         let passes = checked_passes(options.whole("pack", "passes", 0..=65_535)?)?;
-        let (mixes, refuses) = (object.mixes(), object.refuses());
+        let (mixes, refuses, chooses_followers) = (object.mixes(), object.refuses(), object.chooses_followers());
         if gather && window == 0 {
             let problem = "has no effect with pack.window = 0, which packs nothing; remove one of them";
             return Err(ConfigError::new("pack.gather", true, problem));
@@ -81,17 +96,13 @@ impl Guest {
             let problem = format!("packs nothing, so that the method '{method}' has no effect; use 1 to 64");
             return Err(ConfigError::new("pack.window", 0, problem));
         }
-        if mixes && cache {
-            let problem =
-                "does not go with the method 'joins': a command of two tasks has no followers; remove one of them";
-            return Err(ConfigError::new("pack.cache", true, problem));
-        }
-        if refuses && cache {
-            let problem = "does not go with the method 'fits', which is not asked about followers; remove one of them";
-            return Err(ConfigError::new("pack.cache", true, problem));
+        if chooses_followers && !cache {
+            let problem = "lets no command follow another, so that the method 'follows' has no effect; use true";
+            return Err(ConfigError::new("pack.cache", false, problem));
         }
         let seat = Box::new(Seat::new(&options.policy, object));
-        Ok(Self { seat, window, gather, mixes, refuses, cache: cache.then_some(CacheMode { passes }) })
+        let cache = cache.then_some(CacheMode { passes });
+        Ok(Self { seat, window, gather, mixes, refuses, chooses_followers, cache })
     }
 }
 
@@ -121,6 +132,21 @@ impl Pack for Guest {
     fn fits(&mut self, command: &[PackedOperation], other: &PackedOperation) -> bool {
         // Without an answer the run ends.
         self.seat.ask(|guest| guest.fits(command, other)).unwrap_or(false)
+    }
+
+    fn chooses_followers(&self) -> bool {
+        self.chooses_followers
+    }
+
+    fn follows(&mut self, command: &[PackedOperation], waiting: &[Follower]) -> Option<usize> {
+        let next = self.seat.ask(|guest| guest.follows(command, waiting))??;
+        if next < waiting.len() {
+            return Some(next);
+        }
+        let last = waiting.len() - 1;
+        let problem = format!("which does not exist: operations 0 to {last} can follow");
+        self.seat.refuse(format!("it chose operation {next} to follow a command, {problem}"));
+        None
     }
 
     #[inline]

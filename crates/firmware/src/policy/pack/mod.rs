@@ -30,6 +30,15 @@ pub struct PackedOperation {
     pub waited: Time,
 }
 
+/// An operation that could lead the next command of a sequence in cache mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Follower {
+    /// The operation.
+    pub operation: PackedOperation,
+    /// How many of its class wait for its plane and came before it.
+    pub before: u32,
+}
+
 /// Decides which operations join a command of a die, and which may follow it.
 pub trait Pack {
     /// Operations of each other plane's queue searched for one that can join; 0 packs nothing.
@@ -57,6 +66,14 @@ pub trait Pack {
     /// True if an operation that fits may share a command with those given, of which the first leads.
     fn fits(&mut self, _command: &[PackedOperation], _other: &PackedOperation) -> bool {
         true
+    }
+    /// True if it chooses what follows in cache mode.
+    fn chooses_followers(&self) -> bool {
+        false
+    }
+    /// Which of these leads the command that follows the given one, by index; none if the sequence ends.
+    fn follows(&mut self, _command: &[PackedOperation], _waiting: &[Follower]) -> Option<usize> {
+        Some(0)
     }
     /// Cache mode for reads that follow reads and programs that follow programs, if used.
     fn cache(&self) -> Option<CacheMode>;
@@ -86,6 +103,8 @@ policies! {
         fn joins(self: &mut Self, lead: Class, other: Class) -> bool;
         fn refuses(self: &Self) -> bool;
         fn fits(self: &mut Self, command: &[PackedOperation], other: &PackedOperation) -> bool;
+        fn chooses_followers(self: &Self) -> bool;
+        fn follows(self: &mut Self, command: &[PackedOperation], waiting: &[Follower]) -> Option<usize>;
         fn cache(self: &Self) -> Option<CacheMode>;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }

@@ -3,7 +3,7 @@
 //! Source: whoever wrote it.
 //! Faithful: it says where each write of the host may go: anywhere, a channel, a die or a plane; or it gives a pattern of planes, which
 //! pages keep for good, also when the drive moves them. Simplified: without such a pattern, data that the drive itself moves
-//! are not its business: they stay in their domain, and go where there is room.
+//! are not its business: they stay in their domain, and go where there is room. Where blocks form superblocks, its answers are wishes.
 
 use super::{Constraint, Placement, NO_REQUEST};
 use crate::policy::{Build, GuestOptions, Refusal, Seat, Telling, Tells, Trouble};
@@ -91,6 +91,9 @@ struct State {
     needs_requests: bool,
     #[serde(skip)]
     takes_turns: bool,
+    /// True if its answers are wishes, which cannot stop the drive.
+    #[serde(skip)]
+    wishes: bool,
 }
 
 impl Guest {
@@ -105,6 +108,15 @@ impl Guest {
         let geometry = build.geometry;
         let places = Places { channels: geometry.channels, dies: geometry.dies(), planes: geometry.planes() };
         let (pattern, takes_turns) = (object.pattern(), object.takes_turns());
+        let wishes = build.blocks_together > 1;
+        if (pattern.is_some() || takes_turns) && wishes {
+            let method = if takes_turns { "passed_over" } else { "pattern" };
+            let problem = format!(
+                "its method '{method}' ties data to planes, but those of superblocks may have to go elsewhere: leave it to its method \
+                 'place', or use redundancy.policy = \"none\""
+            );
+            return Err(options.error("placement", problem));
+        }
         if (pattern.is_some() || takes_turns) && !build.plane_local {
             let problem = "it ties data to planes, each of which must keep blocks free: write collect.scope = \"plane\"";
             return Err(options.error("placement", problem));
@@ -119,6 +131,7 @@ impl Guest {
             answers: Vec::new(),
             pattern: pattern.unwrap_or_default(),
             takes_turns,
+            wishes,
         })))
     }
 
@@ -170,7 +183,7 @@ impl Placement for Guest {
             self.0.seat.refuse(objection);
             answer = Constraint::Any;
         }
-        if answer != Constraint::Any && !self.0.takes_turns && self.0.seat.trouble().is_none() {
+        if answer != Constraint::Any && !self.0.takes_turns && !self.0.wishes && self.0.seat.trouble().is_none() {
             let story = "writes wait for room in places that it chose; spread the pages evenly, use collect.scope = \
                 \"plane\" so that each plane keeps blocks free, or let more writes go anywhere";
             self.0.seat.hinder(story.to_owned());
@@ -200,6 +213,12 @@ impl Placement for Guest {
             return self.at(page);
         }
         self.0.answers.get(operation as usize).copied().unwrap_or(Constraint::Any)
+    }
+
+    fn give_up(&mut self, operation: u32) {
+        if let Some(answer) = self.0.answers.get_mut(operation as usize) {
+            *answer = Constraint::Any;
+        }
     }
 
     fn fixed(&self) -> bool {

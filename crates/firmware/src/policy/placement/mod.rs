@@ -46,6 +46,10 @@ pub trait Placement {
         let _ = operation;
         self.at(page)
     }
+    /// A write that waits gets no page in its place: from now on it may go anywhere.
+    fn give_up(&mut self, operation: u32) {
+        let _ = operation;
+    }
     /// True if a logical page always goes to the same plane.
     fn fixed(&self) -> bool;
     /// The planes of consecutive logical pages, from page 0 on, if they come round and round in this order: each as often as the others. Else
@@ -111,6 +115,7 @@ policies! {
         fn begin(self: &mut Self, request: u32) -> ();
         fn needs_requests(self: &Self) -> bool;
         fn placed(self: &Self, page: u32, operation: u32) -> Constraint;
+        fn give_up(self: &mut Self, operation: u32) -> ();
         fn fixed(self: &Self) -> bool;
         fn round(self: &Self) -> &[u32];
         fn takes_turns(self: &Self) -> bool;
