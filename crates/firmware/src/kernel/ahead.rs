@@ -31,6 +31,7 @@ impl Kernel {
         }
         if let Some(table) = &self.table {
             table.expect(first, &self.mapping);
+            self.map.expect(table.unit_of_map(first));
         }
     }
 

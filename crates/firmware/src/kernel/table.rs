@@ -234,7 +234,6 @@ impl Kernel {
         prefetch(&table.states, next as usize);
         self.map.expect(table.pieces_of(next).start);
         self.mapping.expect_entry(next);
-        self.mapping.expect_neighbours(next);
     }
 
     /// Writes all pieces of a map unit.

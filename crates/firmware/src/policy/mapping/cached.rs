@@ -276,7 +276,10 @@ impl Mapping for Cached {
     }
 
     fn leaves_next(&self) -> Option<u32> {
-        self.lines.get(self.oldest as usize).map(|line| line.map_unit)
+        let line = self.lines.get(self.oldest as usize)?;
+        // When this one leaves, that becomes the oldest.
+        prefetch(&self.lines, line.newer as usize);
+        Some(line.map_unit)
     }
 
     #[inline]
