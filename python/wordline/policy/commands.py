@@ -502,14 +502,41 @@ class LinkCosts(NamedTuple):
     """Queue depth if ``queue.depth`` gives none: 1 to ``most_depth``."""
 
 
+class TransferView(NamedTuple):
+    """A transfer on the host interface, before it begins."""
+
+    what: Literal["command", "data-in", "data-out", "completion"]
+    """What is transferred: a command, data from the host (``"data-in"``), data to it, or a completion."""
+    bytes: int
+    """Bytes of data; 0 of a command or a completion. A read's data may come in parts."""
+    usual_us: float
+    """Its time by :meth:`Link.costs`, in microseconds."""
+    idle_us: float
+    """How long nothing has used the interface in its direction, in microseconds; 0 if something does, behind which it
+    waits."""
+    time_us: float
+    """Simulated time, in microseconds: when it can begin, if nothing is before it."""
+
+
 class Link(Policy):
-    """Says how long commands and data take between host and drive."""
+    """Says how long commands and data take between host and drive: by fixed costs, or each transfer by itself."""
 
     family = "link"
 
     def costs(self) -> LinkCosts:
         """The transfer times. Asked once, when the drive is built; any other answer is refused then."""
         raise NotImplementedError
+
+    def transfer_us(self, view: TransferView) -> float:
+        """The time that a transfer takes, in microseconds from 0 to 1,000,000. No cost unless overridden: then it is
+        ``view.usual_us``.
+
+        Called with each command, with the data of each write and each read, and with each completion, in the order in
+        which they take the interface; not while a drive is filled, nor without time (``wordline replay``). The time of
+        ``latency_us`` comes on top of a command. Where the result divides the latency of requests, what a transfer takes
+        beyond its usual time counts as waiting for the interface. Any other answer ends the run.
+        """
+        return view.usual_us
 
 
 class BufferView(NamedTuple):

@@ -12,11 +12,13 @@ from wordline.policy.commands import (
     BufferView,
     Dispatch,
     Follower,
+    Link,
     Pack,
     PackedOperation,
     Running,
     StageView,
     Suspend,
+    TransferView,
     WaitingOperation,
     WaitingRequest,
     WaitingTransaction,
@@ -328,6 +330,25 @@ class BufferSeat(_FamilySeat):
             return evict(BufferView(pages, came, written, read, whole != 0, clean != 0, *told))
 
         self.evict = choose
+
+
+class LinkSeat(_FamilySeat):
+    """The engine's interface to a host interface."""
+
+    transfer_us: Callable[..., float] | None = None
+
+    def __init__(self, policy: Link) -> None:
+        super().__init__(policy)
+        self.decide = policy.costs
+        if _has(policy, Link, "transfer_us"):
+            transfer = policy.transfer_us
+            self.transfer_us = lambda *told: transfer(TransferView(*told))
+            return
+        for method in ("begin_measuring", "figures"):
+            if _has(policy, Policy, method):
+                raise ValueError(
+                    f"its method {method!r} is never called without a method 'transfer_us': it has no part in a run"
+                )
 
 
 class DispatchSeat(_FamilySeat):

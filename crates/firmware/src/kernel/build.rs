@@ -241,6 +241,7 @@ impl Kernel {
             starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units, 1),
             shelf: None,
+            carrier: None,
             row_units,
             hold_below,
             instant,

@@ -46,17 +46,14 @@ pub(crate) struct LastTime {
 }
 
 impl LastTime {
-    /// The time of bytes; always of the same kind of transfer.
+    /// The time of bytes, if these were the last.
     #[inline(always)]
-    pub fn time(&mut self, transfer: &Transfer, bytes: u32) -> Time {
-        match self.time {
-            Some(time) if self.bytes == bytes => time,
-            _ => self.look_up(transfer, bytes),
-        }
+    pub fn known(&self, bytes: u32) -> Option<Time> {
+        self.time.filter(|_| self.bytes == bytes)
     }
 
-    #[inline(never)]
-    fn look_up(&mut self, transfer: &Transfer, bytes: u32) -> Time {
+    /// The time of bytes, known from now on; always of the same kind of transfer.
+    pub fn look_up(&mut self, transfer: &Transfer, bytes: u32) -> Time {
         let time = transfer.time(bytes);
         *self = Self { bytes, time: Some(time) };
         time
