@@ -407,6 +407,7 @@ class Pack(Policy):
     Without :meth:`fits` that is the rule of ``pack.policy = "planes"``: those of one kind and page offset in different
     planes of a die. The method may refuse some of these; more than them the NAND cannot do. What follows a command in
     cache mode has its class and its planes: the oldest that can, or what :meth:`follows` chooses.
+    Reads of another task may follow if :meth:`crosses` lets them.
     """
 
     family = "pack"
@@ -464,6 +465,20 @@ class Pack(Policy):
             alone), of programs the next one alone. There are none if the oldest read must be looked up again.
         """
         return 0
+
+    def crosses(self, before: str, other: str) -> bool:
+        """True if reads of another task may follow a read in cache mode; False if the sequence ends. No cost unless
+        overridden. It needs ``cache``.
+
+        Called when a register of the die is free, if the next operation that the die serves is a read of another task,
+        and that task has reads waiting for all planes of the command; :meth:`follows` and :meth:`fits` are called after
+        a True. From there on the die works for the other task, and its time counts as that task's. Of programs none of
+        another task follows.
+
+        :param before: the class of the reads before, such as ``"gc-read"``; of a read of two tasks the one that leads.
+        :param other: the class of the reads that would follow.
+        """
+        return False
 
 
 class Transfer(NamedTuple):

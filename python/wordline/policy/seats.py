@@ -401,6 +401,7 @@ class PackSeat(_FamilySeat):
 
     fits: Callable[..., bool] | None = None
     follows: Callable[..., int | None] | None = None
+    crosses: Callable[..., bool] | None = None
 
     def __init__(self, policy: Pack) -> None:
         super().__init__(policy)
@@ -409,6 +410,7 @@ class PackSeat(_FamilySeat):
         if _has(policy, Pack, "fits"):
             fits = policy.fits
             self.fits = lambda command, other: fits([PackedOperation(*one) for one in command], PackedOperation(*other))
+        self.crosses = policy.crosses if _has(policy, Pack, "crosses") else None
         if _has(policy, Pack, "follows"):
             follows = policy.follows
             self.follows = lambda command, waiting: follows(

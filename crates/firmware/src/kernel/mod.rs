@@ -497,6 +497,9 @@ pub struct Kernel {
     /// True if the packer has a say in what follows a command in cache mode.
     #[serde(skip)]
     asks_of_followers: bool,
+    /// True if the packer may let reads of another task follow.
+    #[serde(skip)]
+    crosses: bool,
     /// True while a page is bound in a drive whose planes are paired during collections.
     #[serde(skip)]
     binding: bool,
