@@ -222,6 +222,7 @@ class UpkeepSeat(_FamilySeat):
     """The engine's interface to a policy of a background task."""
 
     erased: Callable[..., int | None] | None = None
+    error: Callable[..., float] | None = None
 
     def __init__(self, policy: Upkeep) -> None:
         import numpy
@@ -253,6 +254,9 @@ class UpkeepSeat(_FamilySeat):
         if _has(policy, Upkeep, "erased"):
             erased = policy.erased
             self.erased = lambda block, task, told: erased(view(*told), block, task)
+        if _has(policy, Upkeep, "error"):
+            error = policy.error
+            self.error = lambda *told: error(view(*told))
 
 
 class FreeBlockSeat(_FamilySeat):
