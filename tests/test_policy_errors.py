@@ -56,7 +56,7 @@ def test_the_share_of_a_task_grows_with_its_error(drive: Path, partial: Path) ->
         shares: list[float] = result["activity"]["stage"]["shares"]["wear"]
         return max(shares)
 
-    # A step adds 1.28 % of the error to 0.99 of the share, which is 5 % at first: after n steps 128 % (1 - 0.99^n) of it, or 5 %.
+    # A step keeps 0.99 of the share and adds 1.28 % of the error, which would come to 128 % of it in the end.
     assert share(0) == pytest.approx(5)
     assert share(0.5) > 10
     assert share(10) == pytest.approx(75), "at most 80 % for all, of which gc has 5 %"
@@ -71,7 +71,7 @@ def test_the_error_of_reads_in_python_is_the_built_in_one(drive: Path, skewed: P
             # A block that is being moved counts, too.
             return max(view.reads.max() - self.start_reads, 0) / self.start_reads
 
-    def result(name: str, **policies: Any) -> dict[str, Any]:
+    def result(name: str, *policies: type[Refresh]) -> dict[str, Any]:
         given = {
             "dispatch.policy": policy,
             "shares.policy": "feedback",
@@ -79,12 +79,12 @@ def test_the_error_of_reads_in_python_is_the_built_in_one(drive: Path, skewed: P
             "refresh.start_reads": 80,
             "refresh.stop_reads": 60,
         }
-        told: dict[str, Any] = package.run(drive, skewed, given, **policies)
+        told: dict[str, Any] = package.run(drive, skewed, given, policies=policies)
         return told
 
     built_in = result("scrub")
     assert max(built_in["activity"]["stage"]["shares"]["refresh"]) > 5
-    assert result("told", policies=[Told])["outcome"] == built_in["outcome"]
+    assert result("told", Told)["outcome"] == built_in["outcome"]
 
 
 @pytest.mark.parametrize("answer", [None, -0.1, float("inf"), float("nan"), 2e6, True, "0.1"])

@@ -303,7 +303,8 @@ def test_reads_of_another_task_follow_if_they_may(drive: Path, mixed: Path) -> N
     assert asked == {("host-read", "gc-read"), ("gc-read", "host-read")}
     assert asked < set(followed)
     assert across["requests"] == within["requests"]
-    # Each time the array works while the bus carries the other task's page, which takes 20.5 us, for a little more of commands.
+    # Each time the array works while the bus carries the other task's page, which takes 20.5 us; commands take a
+    # little more.
     crossings = sum(before != after for before, after in followed)
     assert crossings > 50
     gained = within["simulated_s"] - across["simulated_s"]

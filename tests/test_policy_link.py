@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import wordline as package
+from conftest import ROOT
 from test_policy_families import partial, told_at_end
 from test_policy_partners import PLANE, keys
 from wordline.policy import Link, LinkCosts, Transfer, TransferView
 
 __all__ = ["partial"]
 """The load of the other families."""
+
+DROWSY: type[Link] = runpy.run_path(str(ROOT / "docs" / "examples" / "sizes.py"))["Drowsy"]
 
 COSTS = LinkCosts(Transfer(1000.0), Transfer(2000.0), command_us=0.25, latency_us=1.0, completion_us=0.5)
 """16 KiB take 16.384 us from the host, and half of that to it."""
@@ -70,7 +74,7 @@ def test_what_is_told_of_transfers(drive: Path) -> None:
     latency = {kind: result["latency_us"][kind]["max"] for kind in ("read", "write")}
     first, data, end, second, inward, last = seen
     start = first.time_us
-    # Directions rest on their own: nothing came from the host since its first command, and nothing went to it but a read.
+    # Directions rest on their own: nothing came from the host since its first command.
     assert (second.time_us, second.idle_us) == (start + 1000, 1000 - 0.25)
     assert (inward.time_us, inward.idle_us) == (start + 1001.25, 1.0)
     assert (end.time_us, end.idle_us) == (pytest.approx(data.time_us + 8.192), 0)
@@ -102,24 +106,18 @@ def test_what_transfers_take_longer_is_time_of_waiting(drive: Path) -> None:
 
 
 def test_an_interface_that_sleeps_wakes_with_the_next_command(drive: Path) -> None:
-    def transfer(link: Link, view: TransferView) -> float:
-        wakes = view.what == "command" and view.idle_us > 500
-        link.woken += wakes  # type: ignore[attr-defined]
-        return view.usual_us + (20 if wakes else 0)
-
-    sleepy = timing(
-        transfer,
-        __init__=lambda link: setattr(link, "woken", 0),
-        begin_measuring=lambda link: setattr(link, "woken", 0),
-        figures=lambda link: {"woken": link.woken},
-    )
     load = requests((0, "R", 1), (1000, "R", 1), (1200, "R", 1), (3000, "R", 1))
-    usual, result = run(drive, load, timing()), run(drive, load, sleepy)
-    # The first comes when the measured part begins.
-    woken = result["policy_figures"]["link"]["woken"]
-    assert woken in (2, 3)
-    mean = usual["latency_us"]["read"]["mean"] + 20 * woken / 4
-    assert result["latency_us"]["read"]["mean"] == pytest.approx(mean, rel=0.01)
+
+    def result(after: float) -> dict[str, Any]:
+        given = {"link.policy": "python-drowsy", "link.sleeps_after_us": after}
+        told: dict[str, Any] = package.run(drive, load, given, policies=[DROWSY])
+        return told
+
+    awake, drowsy = result(1e6), result(500)
+    assert awake["policy_figures"]["link"]["woken"] == 0
+    # Two of four come after a rest of half a millisecond, and wait 10 us.
+    assert drowsy["policy_figures"]["link"]["woken"] == 2
+    assert drowsy["latency_us"]["read"]["mean"] == pytest.approx(awake["latency_us"]["read"]["mean"] + 5)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +149,13 @@ def test_no_times_lose_data_or_stop_the_drive(drive: Path, partial: Path, sets: 
 
 @pytest.mark.parametrize(
     ("answer", "shown"),
-    [(None, "None (NoneType)"), (-1, "-1 (int)"), (1e7, "10000000.0 (float)"), (True, "True (bool)"), ("1", "'1' (str)")],
+    [
+        (None, "None (NoneType)"),
+        (-1, "-1 (int)"),
+        (1e7, "10000000.0 (float)"),
+        (True, "True (bool)"),
+        ("1", "'1' (str)"),
+    ],
 )
 def test_a_time_of_no_use_ends_the_run(drive: Path, partial: Path, answer: object, shown: str) -> None:
     words = f"its method 'transfer_us' is of no use: it answered {shown}; expected a number of microseconds from 0 to"

@@ -548,8 +548,8 @@ class Link(Policy):
 
         Called with each command, with the data of each write and each read, and with each completion, in the order in
         which they take the interface; not while a drive is filled, nor without time (``wordline replay``). The time of
-        ``latency_us`` comes on top of a command. Where the result divides the latency of requests, what a transfer takes
-        beyond its usual time counts as waiting for the interface. Any other answer ends the run.
+        ``latency_us`` comes on top of a command. Where the result divides the latency of requests, what a transfer
+        takes beyond its usual time counts as waiting for the interface. Any other answer ends the run.
         """
         return view.usual_us
 

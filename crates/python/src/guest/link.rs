@@ -50,9 +50,9 @@ impl GuestLink for Timer {
             let told = (name_of(view.what), view.bytes, us(view.usual), us(view.idle), us(view.now));
             let answer = self.transfer.bind(py).call1(told)?;
             let time = number(&answer).filter(|time| (0.0..=LONGEST_US).contains(time));
-            Ok(time.map(ps_from_us).ok_or_else(|| {
-                format!("its method 'transfer_us' is of no use: {}", odd(&answer, WANTED))
-            }))
+            Ok(time
+                .map(ps_from_us)
+                .ok_or_else(|| format!("its method 'transfer_us' is of no use: {}", odd(&answer, WANTED))))
         })?;
         Ok(answer?)
     }
