@@ -48,10 +48,12 @@ impl Drive {
             Carried::DataIn => (&mut self.data_in, self.link.data_in),
             _ => (&mut self.data_out, self.link.data_out),
         };
+        let time = transfer.time(bytes);
         if self.asks_carrier {
-            return self.ask_carrier(what, bytes, transfer.time(bytes), self.now);
+            return self.ask_carrier(what, bytes, time, self.now);
         }
-        last.look_up(&transfer, bytes)
+        last.note(bytes, time);
+        time
     }
 
     #[cold]
