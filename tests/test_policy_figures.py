@@ -13,7 +13,7 @@ import pytest
 import wordline as package
 from conftest import ROOT, SMALL_DRIVE, Run, done, parsed
 from test_policy_families import settings, skewed
-from wordline.policy import Buffer, Link, Slc, SlcSize, Victim, VictimView, described
+from wordline.policy import Buffer, Link, Slc, SlcSize, Victim, VictimView
 from wordline.policy.base import Figure
 
 __all__ = ["skewed"]
@@ -202,8 +202,8 @@ def test_an_exception_there_is_passed_on(drive: Path, method: str) -> None:
 def test_policies_without_a_part_in_a_run_have_none(drive: Path) -> None:
     for own in ("figures", "begin_measuring"):
         odd = type("Odd", (Link,), {"name": "odd", "costs": lambda _: 0, own: lambda _: None})
-        with pytest.raises(TypeError, match=f"has a method '{own}', but it is asked once, before a run"):
-            described(odd)
+        with pytest.raises(ValueError, match=f"'{own}' is never called without a method 'transfer_us'"):
+            package.check(drive, {"link.policy": "odd"}, policies=[odd])
         odd = type("Odd", (Buffer,), {"name": "odd", "capacity_kib": lambda _: 0, own: lambda _: None})
         with pytest.raises(ValueError, match=f"'{own}' is never called without a method 'evict'"):
             package.check(drive, {"buffer.policy": "odd"}, policies=[odd])

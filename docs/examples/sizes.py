@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Annotated
 
-from wordline.policy import Buffer, Link, LinkCosts, Slc, SlcSize, SlcView, Transfer
+from wordline.policy import Buffer, Link, LinkCosts, Slc, SlcSize, SlcView, Transfer, TransferView
 
 
 class Portion(Slc):
@@ -77,3 +77,31 @@ class Sas(Link):
         return LinkCosts(
             data, data, command_us=0.1, latency_us=1.0, completion_us=0.1, most_queues=1, most_depth=254, usual_depth=64
         )
+
+
+class Drowsy(Sas):
+    """The same, but it sleeps after a rest, and wakes with the next command."""
+
+    name = "python-drowsy"
+    sleeps_after_us: Annotated[
+        float, "Rest of the interface, from the host, after which it sleeps, in microseconds."
+    ] = 100.0
+    wakes_in_us: Annotated[float, "Time that it takes to wake, in microseconds."] = 10.0
+
+    def __init__(self) -> None:
+        self.woken = 0
+
+    def transfer_us(self, view: TransferView) -> float:
+        """Nothing but a command wakes it: completions and data come while it is awake."""
+        if view.what != "command" or view.idle_us < self.sleeps_after_us:
+            return view.usual_us
+        self.woken += 1
+        return view.usual_us + self.wakes_in_us
+
+    def begin_measuring(self) -> None:
+        """Its figure is that of the measured part of a run."""
+        self.woken = 0
+
+    def figures(self) -> dict[str, int]:
+        """How often it woke."""
+        return {"woken": self.woken}

@@ -1,11 +1,12 @@
 //! A drive file: all sections, their checks, and the derived figures.
 
 use crate::policy::buffer::{BufferConfig, BufferPolicy};
-use crate::policy::link::{LinkConfig, LinkCosts};
+use crate::policy::link::{LinkConfig, LinkCosts, LinkPolicy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wordline_base::event::MAX_INDEX;
 use wordline_base::Time;
+use wordline_firmware::policy::carry::Carrier;
 use wordline_firmware::policy::keep::Keeper;
 use wordline_firmware::policy::{Build, Guests};
 use wordline_firmware::{ConfigError, FirmwareConfig, Plan, ZonePlan};
@@ -131,6 +132,17 @@ impl DriveConfig {
         }
         Ok(match self.buffer.build(&self.build(geometry, plan, seed))? {
             BufferPolicy::Guest(guest) => guest.into_keeper(),
+            _ => None,
+        })
+    }
+
+    /// The external policy that says how long transfers of the host interface take, if there is one.
+    pub(crate) fn carrier(&self, geometry: &Geometry, plan: &Plan, seed: u64) -> Result<Option<Carrier>, ConfigError> {
+        if !matches!(self.link, LinkConfig::Guest(_)) {
+            return Ok(None);
+        }
+        Ok(match self.link.build(&self.build(geometry, plan, seed))? {
+            LinkPolicy::Guest(guest) => guest.into_carrier(),
             _ => None,
         })
     }

@@ -7,6 +7,7 @@
 //! the host; `finish` completes the request.
 
 mod alarms;
+mod carrying;
 mod completing;
 mod keeping;
 mod measuring;
@@ -162,6 +163,9 @@ pub struct Drive {
     /// True if an external policy says what it keeps.
     #[serde(skip)]
     keeps: bool,
+    /// True if an external policy says how long each transfer of the host interface takes.
+    #[serde(skip)]
+    asks_carrier: bool,
     /// Bits of an offset within a unit, if the bytes of a unit are a power of two.
     #[serde(skip)]
     unit_shift: Option<u32>,
@@ -258,6 +262,9 @@ impl Drive {
         let keeper = config.keeper(&geometry, &plan, seed)?;
         let keeps = keeper.is_some();
         keeper.into_iter().for_each(|keeper| kernel.keep_with(keeper));
+        let carrier = config.carrier(&geometry, &plan, seed)?;
+        let asks_carrier = carrier.is_some();
+        carrier.into_iter().for_each(|carrier| kernel.carry_with(carrier));
         let rounds = Rounds::new(&plan, kernel.blocks());
         let late = kernel.deadlines().map(Late::new).map(Box::new);
         Ok(Self {
@@ -272,6 +279,7 @@ impl Drive {
             minds_shares_alone: kernel.controls_shares_alone() && !kernel.waits_for_rest(),
             buffers: kernel.buffer().is_used(),
             keeps,
+            asks_carrier,
             unit_shift: plan.unit_bytes.is_power_of_two().then(|| plan.unit_bytes.trailing_zeros()),
             expects_more: false,
             kernel,
@@ -503,7 +511,8 @@ impl Drive {
             let (first, last) = self.ends_of(&request);
             self.kernel.expect_access(first, last, overwrites);
         }
-        let time = self.wires[0].carry(at, self.link.command) + self.link.latency;
+        let time = self.time_of_command(at);
+        let time = self.wires[0].carry(at, time) + self.link.latency;
         Ok(Coming { slot, time })
     }
 
@@ -675,7 +684,7 @@ impl Drive {
     /// The data of a write are on their way, or have come at once, as [`Drive::arrive`] tells.
     #[inline(never)]
     fn bring(&mut self, slot: u32, until: Time) -> Result<bool, Fault> {
-        let time = self.data_in.time(&self.link.data_in, self.slots[slot as usize].request.bytes);
+        let time = self.time_in(self.slots[slot as usize].request.bytes);
         let time = self.wires[0].carry(self.now, time);
         let comes = self.is_next(time, until);
         if comes {

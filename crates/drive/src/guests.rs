@@ -1,10 +1,12 @@
 //! External policies as choices of a drive file.
 
 pub use crate::policy::buffer::guest::Figures as BufferFigures;
+pub use crate::policy::link::guest::Figures as LinkFigures;
 pub use crate::policy::link::{LinkCosts, Transfer};
 pub use wordline_firmware::blocks::VictimView;
 pub use wordline_firmware::policy::arbiter::guest::GuestArbiter;
 pub use wordline_firmware::policy::arbiter::Waiting;
+pub use wordline_firmware::policy::carry::{Carried, CarryView, GuestLink};
 pub use wordline_firmware::policy::collect::guest::GuestCollect;
 pub use wordline_firmware::policy::collect::schedule::{Compacts, IdleView, IdleWork, Rule, Steps};
 pub use wordline_firmware::policy::collect::{CandidateView, MoveView, SpaceView, StepView, Target};

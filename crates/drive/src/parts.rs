@@ -5,7 +5,7 @@
 //! they add up to the latency; unexplained time is [`Part::Other`]. A wait for the write buffer is divided as the units
 //! in the buffer spent that time.
 
-use crate::policy::link::LinkCosts;
+use crate::policy::link::LinkTimes;
 use std::sync::LazyLock;
 use wordline_base::{Op, Request, Time};
 use wordline_firmware::task::{Task, Tasks, TASKS};
@@ -265,12 +265,12 @@ pub(crate) struct Moments {
 
 impl Moments {
     /// Cuts the latency of a request that was done at the host at `completion`.
-    pub fn cut(&self, request: &Request, way: &Way, link: &LinkCosts, completion: Time) -> [Time; PARTS] {
+    pub fn cut(&self, request: &Request, way: &Way, link: &mut LinkTimes, completion: Time) -> [Time; PARTS] {
         let Self { submitted, queued, served, done, .. } = *self;
         let mut parts = [0; PARTS];
         parts[Part::WAITING.index()] = submitted - request.arrival;
-        let data_in = if request.op == Op::Write { link.data_in.time(request.bytes) } else { 0 };
-        let inward = (link.command + link.latency + data_in).min(queued - submitted);
+        let data_in = if request.op == Op::Write { link.data_in(request.bytes) } else { 0 };
+        let inward = (link.command() + data_in).min(queued - submitted);
         parts[Part::LINK.index()] = inward;
         parts[Part::WAIT_LINK.index()] = queued - submitted - inward;
         parts[Part::WAIT_DISPATCH.index()] = served - queued;
@@ -317,8 +317,8 @@ impl Moments {
         } else {
             parts[Part::OTHER.index()] += gap;
         }
-        let data_out = if bytes > 0 { link.data_out.time(bytes) } else { 0 };
-        let outward = (data_out + link.completion).min(completion - done);
+        let data_out = if bytes > 0 { link.data_out(bytes) } else { 0 };
+        let outward = (data_out + link.completion()).min(completion - done);
         parts[Part::LINK.index()] += outward;
         parts[Part::WAIT_LINK.index()] += completion - done - outward;
         parts

@@ -10,7 +10,7 @@ mod by_latency;
 use self::by_latency::ByLatency;
 use crate::activity::Intervals;
 use crate::parts::{Features, Moments, Part, Phase, PARTS, PHASES};
-use crate::policy::link::LinkCosts;
+use crate::policy::link::{LinkCosts, LinkTimes};
 use crate::rows::RequestRow;
 use serde_json::{json, Map, Value};
 use wordline_base::{Op, Request, Time};
@@ -37,7 +37,7 @@ struct Rows {
 /// Where the time of reads and writes went.
 #[derive(Clone, Debug)]
 pub struct Split {
-    link: LinkCosts,
+    link: LinkTimes,
     moments: Vec<Moments>,
     intervals: Intervals,
     end: Time,
@@ -56,7 +56,7 @@ impl Split {
         let intervals = Intervals::new(now, MOST_INTERVALS);
         let end = intervals.end(0);
         Self {
-            link,
+            link: LinkTimes::new(link),
             moments: vec![Moments::default(); slots],
             intervals,
             end,
@@ -132,7 +132,7 @@ impl Split {
         if !added && number.is_none() {
             return;
         }
-        let parts = moments.cut(request, way, &self.link, now);
+        let parts = moments.cut(request, way, &mut self.link, now);
         if let (Some(rows), Some(number)) = (&mut self.rows, number) {
             rows.add(number, request, (submitted, way), now, &parts);
         }

@@ -7,6 +7,7 @@ mod collect;
 mod commands;
 mod dies;
 mod figures;
+mod link;
 mod mapping;
 mod places;
 mod sizes;
@@ -18,6 +19,7 @@ use buffer::Evictor;
 use collect::Collector;
 use commands::{Packer, Protector};
 use dies::{Dispatcher, Server};
+use link::Timer;
 use mapping::Mapper;
 use places::Placer;
 use pyo3::conversion::FromPyObjectOwned;
@@ -266,7 +268,7 @@ impl Maker for PythonMaker {
                 let rest = Python::attach(|py| self.rest_of(py, &seated))?;
                 Ok(Box::new(self.read(seated, |py, seated| Evictor::figures(py, seated, rest))?))
             }
-            _ => Ok(Box::new(self.read(seated, |py, seated| figures::link_costs(&seated.answer(py)?))?)),
+            _ => Ok(Box::new(self.read(seated, Timer::figures)?)),
         }
     }
 }
@@ -396,6 +398,7 @@ tells! {
     Placer;
     Protector;
     Server;
+    Timer;
 }
 
 /// An unusable answer, as the end of a sentence.

@@ -407,6 +407,7 @@ class Pack(Policy):
     Without :meth:`fits` that is the rule of ``pack.policy = "planes"``: those of one kind and page offset in different
     planes of a die. The method may refuse some of these; more than them the NAND cannot do. What follows a command in
     cache mode has its class and its planes: the oldest that can, or what :meth:`follows` chooses.
+    Reads of another task may follow if :meth:`crosses` lets them.
     """
 
     family = "pack"
@@ -465,6 +466,20 @@ class Pack(Policy):
         """
         return 0
 
+    def crosses(self, before: str, other: str) -> bool:
+        """True if reads of another task may follow a read in cache mode; False if the sequence ends. No cost unless
+        overridden. It needs ``cache``.
+
+        Called when a register of the die is free, if the next operation that the die serves is a read of another task,
+        and that task has reads waiting for all planes of the command; :meth:`follows` and :meth:`fits` are called after
+        a True. From there on the die works for the other task, and its time counts as that task's. Of programs none of
+        another task follows.
+
+        :param before: the class of the reads before, such as ``"gc-read"``; of a read of two tasks the one that leads.
+        :param other: the class of the reads that would follow.
+        """
+        return False
+
 
 class Transfer(NamedTuple):
     """The time of data on the host interface: a fixed time, and all bytes, those of packets too, at the line rate."""
@@ -502,14 +517,41 @@ class LinkCosts(NamedTuple):
     """Queue depth if ``queue.depth`` gives none: 1 to ``most_depth``."""
 
 
+class TransferView(NamedTuple):
+    """A transfer on the host interface, before it begins."""
+
+    what: Literal["command", "data-in", "data-out", "completion"]
+    """What is transferred: a command, data from the host (``"data-in"``), data to it, or a completion."""
+    bytes: int
+    """Bytes of data; 0 of a command or a completion. A read's data may come in parts."""
+    usual_us: float
+    """Its time by :meth:`Link.costs`, in microseconds."""
+    idle_us: float
+    """How long nothing has used the interface in its direction, in microseconds; 0 if something does, behind which it
+    waits."""
+    time_us: float
+    """Simulated time, in microseconds: when it can begin, if nothing is before it."""
+
+
 class Link(Policy):
-    """Says how long commands and data take between host and drive."""
+    """Says how long commands and data take between host and drive: by fixed costs, or each transfer by itself."""
 
     family = "link"
 
     def costs(self) -> LinkCosts:
         """The transfer times. Asked once, when the drive is built; any other answer is refused then."""
         raise NotImplementedError
+
+    def transfer_us(self, view: TransferView) -> float:
+        """The time that a transfer takes, in microseconds from 0 to 1,000,000. No cost unless overridden: then it is
+        ``view.usual_us``.
+
+        Called with each command, with the data of each write and each read, and with each completion, in the order in
+        which they take the interface; not while a drive is filled, nor without time (``wordline replay``). The time of
+        ``latency_us`` comes on top of a command. Where the result divides the latency of requests, what a transfer
+        takes beyond its usual time counts as waiting for the interface. Any other answer ends the run.
+        """
+        return view.usual_us
 
 
 class BufferView(NamedTuple):

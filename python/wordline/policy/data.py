@@ -461,6 +461,16 @@ class Upkeep(Policy):
         """
         return None
 
+    def error(self, view: UpkeepView) -> float:
+        """How far the state that the task keeps is from its target, as a part of the target, 0 to 1e6: what a policy of
+        ``shares`` is told of the task. No cost unless overridden.
+
+        Called at each step of the control of shares (``shares.interval_ms``), and never with fixed shares. Unless
+        overridden it is the page reads of the most-read block beyond :meth:`after_reads`, as a part of that number, and
+        0 for a policy that looks for work at erases or after rests.
+        """
+        return 0.0
+
 
 class Refresh(Upkeep):
     """Selects blocks to move because reads disturb their data."""

@@ -29,6 +29,7 @@ from wordline.policy.seats import (
     CollectSeat,
     DispatchSeat,
     FreeBlockSeat,
+    LinkSeat,
     MappingSeat,
     PackSeat,
     PlacementSeat,
@@ -53,16 +54,10 @@ class _Family(NamedTuple):
     seat: Callable[[Any], object]
     built_on: str | None
     """The built-in policy whose options its policies take besides their own."""
-    told_once: bool = False
-    """True if its policies are asked when the drive is built, and not during a run."""
 
 
 def _simple(base: type[Policy], method: str) -> _Family:
     return _Family(base, (method,), lambda policy: Seat(policy, method), None)
-
-
-def _told_once(base: type[Policy], method: str) -> _Family:
-    return _simple(base, method)._replace(told_once=True)
 
 
 FAMILIES = {
@@ -83,7 +78,7 @@ FAMILIES = {
     "redundancy": _Family(Redundancy, (), RedundancySeat, None),
     "trim": _simple(Trim, "invalidates"),
     "slc": _Family(Slc, ("size",), SlcSeat, None),
-    "link": _told_once(Link, "costs"),
+    "link": _Family(Link, ("costs",), LinkSeat, None),
     "buffer": _Family(Buffer, ("capacity_kib",), BufferSeat, None),
 }
 """The families that take policies in Python: all. A new one needs a line here, and its classes beside the others."""
@@ -112,11 +107,6 @@ def described(policy: type[Policy]) -> dict[str, Any]:
     if family.methods and all(getattr(policy, method) is getattr(family.base, method) for method in family.methods):
         named = " or ".join(f"'{method}'" for method in family.methods)
         raise TypeError(f"{title} has no decision; write its method {named}")
-    for method in ("begin_measuring", "figures"):
-        if family.told_once and getattr(policy, method) is not getattr(family.base, method):
-            raise TypeError(
-                f"{title} has a method '{method}', but it is asked once, before a run, and has no part in it"
-            )
     taken = {"policy", *_options_of(policy.family, family.built_on)}
     given = _options(family.base)
     options = {}

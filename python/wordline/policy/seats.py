@@ -12,11 +12,13 @@ from wordline.policy.commands import (
     BufferView,
     Dispatch,
     Follower,
+    Link,
     Pack,
     PackedOperation,
     Running,
     StageView,
     Suspend,
+    TransferView,
     WaitingOperation,
     WaitingRequest,
     WaitingTransaction,
@@ -220,6 +222,7 @@ class UpkeepSeat(_FamilySeat):
     """The engine's interface to a policy of a background task."""
 
     erased: Callable[..., int | None] | None = None
+    error: Callable[..., float] | None = None
 
     def __init__(self, policy: Upkeep) -> None:
         import numpy
@@ -251,6 +254,9 @@ class UpkeepSeat(_FamilySeat):
         if _has(policy, Upkeep, "erased"):
             erased = policy.erased
             self.erased = lambda block, task, told: erased(view(*told), block, task)
+        if _has(policy, Upkeep, "error"):
+            error = policy.error
+            self.error = lambda *told: error(view(*told))
 
 
 class FreeBlockSeat(_FamilySeat):
@@ -330,6 +336,25 @@ class BufferSeat(_FamilySeat):
         self.evict = choose
 
 
+class LinkSeat(_FamilySeat):
+    """The engine's interface to a host interface."""
+
+    transfer_us: Callable[..., float] | None = None
+
+    def __init__(self, policy: Link) -> None:
+        super().__init__(policy)
+        self.decide = policy.costs
+        if _has(policy, Link, "transfer_us"):
+            transfer = policy.transfer_us
+            self.transfer_us = lambda *told: transfer(TransferView(*told))
+            return
+        for method in ("begin_measuring", "figures"):
+            if _has(policy, Policy, method):
+                raise ValueError(
+                    f"its method {method!r} is never called without a method 'transfer_us': it has no part in a run"
+                )
+
+
 class DispatchSeat(_FamilySeat):
     """The engine's interface to a dispatch policy."""
 
@@ -380,6 +405,7 @@ class PackSeat(_FamilySeat):
 
     fits: Callable[..., bool] | None = None
     follows: Callable[..., int | None] | None = None
+    crosses: Callable[..., bool] | None = None
 
     def __init__(self, policy: Pack) -> None:
         super().__init__(policy)
@@ -388,6 +414,7 @@ class PackSeat(_FamilySeat):
         if _has(policy, Pack, "fits"):
             fits = policy.fits
             self.fits = lambda command, other: fits([PackedOperation(*one) for one in command], PackedOperation(*other))
+        self.crosses = policy.crosses if _has(policy, Pack, "crosses") else None
         if _has(policy, Pack, "follows"):
             follows = policy.follows
             self.follows = lambda command, waiting: follows(

@@ -9,7 +9,7 @@ impl Drive {
     /// Carries a read's data to the host.
     #[inline]
     pub(super) fn send(&mut self, slot: u32, bytes: u32) {
-        let time = self.data_out.time(&self.link.data_out, bytes);
+        let time = self.time_out(bytes);
         let end = self.wires[usize::from(!self.link.half_duplex)].carry(self.now, time);
         let state = &mut self.slots[slot as usize];
         state.data_end = state.data_end.max(end);
@@ -70,10 +70,10 @@ impl Drive {
         if done.request == NO_REQUEST {
             return None;
         }
-        let state = &mut self.slots[done.request as usize];
         let wire = usize::from(!self.link.half_duplex);
+        let time = if done.bytes > 0 { self.time_out(done.bytes) } else { 0 };
+        let state = &mut self.slots[done.request as usize];
         if done.bytes > 0 {
-            let time = self.data_out.time(&self.link.data_out, done.bytes);
             state.data_end = state.data_end.max(self.wires[wire].carry(self.now, time));
         }
         state.units -= done.units;
@@ -86,7 +86,9 @@ impl Drive {
             split.done(done.request, self.now);
         }
         // Data went before it on the same wire, so it cannot overtake them.
-        Some(self.wires[wire].carry(state.data_end.max(self.now), self.link.completion))
+        let ready = state.data_end.max(self.now);
+        let time = self.time_of_completion(ready);
+        Some(self.wires[wire].carry(ready, time))
     }
 
     /// The write buffer has room again: blocked writes go on, and flushes may be done.

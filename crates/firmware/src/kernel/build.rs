@@ -114,7 +114,7 @@ impl Kernel {
         let limited = collect.most_of_die().is_some();
         let (hold_below, instant) = (collect.hold_below(), collect.is_instant());
         let (mixes, refuses) = (pack.mixes(), pack.refuses());
-        let asks_of_followers = refuses || pack.chooses_followers();
+        let (asks_of_followers, crosses) = (refuses || pack.chooses_followers(), pack.has_crossings());
         let (caches, interrupts) = (pack.cache().is_some(), suspend.interrupts());
         let places = 1 + geometry.channels as usize + geometry.dies() as usize;
         let mut kernel = Self {
@@ -241,12 +241,14 @@ impl Kernel {
             starved: vec![false; build.domains as usize],
             buffer: Buffer::new(buffer_units, 1),
             shelf: None,
+            carrier: None,
             row_units,
             hold_below,
             instant,
             mixes,
             refuses,
             asks_of_followers,
+            crosses,
             binding: false,
             unpaired: Vec::new(),
             reads_beside: Vec::new(),

@@ -285,6 +285,7 @@ impl Kernel {
             ("free_block", self.free_block.trouble()),
             ("slc", self.slc.as_ref().and_then(|slc| slc.trouble())),
             ("buffer", self.shelf.as_ref().and_then(|shelf| shelf.policy.trouble())),
+            ("link", self.carrier.as_ref().and_then(|carrier| carrier.trouble())),
         ];
         let worst = self.upkeep.troubles().chain(all).filter_map(|(family, trouble)| Some((family, trouble?)));
         worst.max_by_key(|(_, trouble)| trouble.gravity).map(|(family, trouble)| of(family, trouble))

@@ -1,13 +1,16 @@
 //! Followers in cache mode in which a packer has a say, and those of commands of several tasks.
 //!
 //! What the engine would let follow is found as in `sequence.rs`; of that the packer chooses, or ends the sequence. Nothing is bound before it
-//! has agreed on all of a follower. In each plane a read follows that is of the task which the plane worked for.
+//! has agreed on all of a follower. In each plane a read follows that is of the task which the plane worked for, or in all of them reads of
+//! another task, if the packer lets these follow: then the die works for that from there on.
 
-use super::sequence::Source;
-use super::{stream_of, Fault, Kernel};
+use super::sequence::{Sequence, Source};
+use super::{stream_of, Fault, Kernel, Waits};
 use crate::ops::{Fifo, FlashOp, Role, NONE};
 use crate::policy::pack::{Follower, PackedOperation};
-use crate::task::{Class, CLASSES};
+use crate::task::{Action, Class, Task, CLASSES};
+use wordline_base::time::END_OF_TIME;
+use wordline_base::Time;
 use wordline_flash::{Command, Kind};
 
 impl Kernel {
@@ -20,22 +23,86 @@ impl Kernel {
         oldest: u32,
         before: &Command,
     ) -> Result<bool, Fault> {
-        let planes = self.planes_to_follow(die, before);
-        let among = planes.iter().position(|&place| place == (oldest, class));
+        self.follow_in(die, self.planes_to_follow(die, before), (oldest, class), before, false)
+    }
+
+    /// Lets reads of another class follow that the die would serve next, if the packer does.
+    #[cold]
+    pub(super) fn cross_to_read(&mut self, die: u32, class: Class, place: Waits) -> Result<bool, Fault> {
+        let own = self.dies[die as usize].class;
+        let are_reads = [own, class].into_iter().all(|class| class.action() == Action::Read);
+        let Waits::Plane(oldest) = place else { return Ok(false) };
+        if !are_reads || (self.instant && class.task() == Task::GC) {
+            return Ok(false);
+        }
+        let (before, first) = (self.running[die as usize], die * self.planes_per_die.get());
+        let planes = before.pages().iter().map(|at| (first + at.plane, class)).collect();
+        self.follow_in(die, planes, (oldest, class), &before, true)
+    }
+
+    /// The same for these planes and classes, if the oldest read has this one; `crosses` where the die has worked for another class.
+    fn follow_in(
+        &mut self,
+        die: u32,
+        planes: Vec<(u32, Class)>,
+        oldest: (u32, Class),
+        before: &Command,
+        crosses: bool,
+    ) -> Result<bool, Fault> {
+        let among = planes.iter().position(|&place| place == oldest);
         let lead = among.unwrap_or(0);
         let waiting = self.reads_that_follow(&planes, lead);
-        if waiting.is_empty() || !self.may_pass(die, among.is_none()) {
+        if waiting.is_empty() || (crosses && !self.may_cross(die, oldest.1)) || !self.may_pass(die, among.is_none()) {
             return Ok(false);
         }
         let Some(at) = self.chosen_follower(die, before, &waiting) else { return Ok(false) };
         let Some(chosen) = self.agreed_partners(&planes, lead, waiting[at].operation) else { return Ok(false) };
         self.hold(die);
+        if crosses {
+            self.work_for(die, oldest.1);
+        }
         self.command.clear(Kind::Read);
         for ((plane, class), sequence) in planes.into_iter().zip(chosen) {
             let slot = self.take_read(plane, class, u32::MAX, |_, op| op.sequence == sequence);
             self.add_read(die, slot.expect("it was found just now"))?;
         }
         Ok(true)
+    }
+
+    /// True if the packer lets reads of a class follow those that a die works for.
+    fn may_cross(&mut self, die: u32, class: Class) -> bool {
+        let own = self.dies[die as usize].class;
+        self.pack.crosses(own, class)
+    }
+
+    /// A die works for another class from now on, in the midst of a sequence: its time so far is charged to the one before. Its command
+    /// before the next one is held.
+    fn work_for(&mut self, die: u32, class: Class) {
+        let now = self.now;
+        let Sequence { held, of_held: (before, mixed), .. } = self.sequences[die as usize];
+        let pages = &held.pages[..usize::from(held.count)];
+        let since = self.dies[die as usize].since;
+        if mixed {
+            self.divide_time(die, pages, now - since);
+        } else {
+            self.dies[die as usize].occupied[before.counted().index()] += now - since;
+        }
+        if before.task() == Task::GC && self.awaiting > 0 {
+            self.let_go(die);
+        }
+        if let Some(accounts) = self.notes.as_mut().and_then(|notes| notes.accounts.as_mut()) {
+            accounts.leave(die, now);
+        }
+        let state = &mut self.dies[die as usize];
+        if state.counted != END_OF_TIME {
+            let from = std::mem::replace(&mut state.counted, now);
+            self.plane_use.add(now - from, (now - since.max(from)) * pages.len() as Time);
+        }
+        state.mixed = false;
+        state.begin(class, now);
+        if self.holding.asks {
+            self.holding.changed(die);
+        }
     }
 
     /// The planes of a die's command, which is followed in the same ones, and the class of each.

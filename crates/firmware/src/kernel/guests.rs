@@ -1,8 +1,10 @@
-//! External policies: figures of their own.
+//! External policies: figures of their own, and the one that times transfers of the host interface.
 
 use super::{Fault, Kernel, Reason};
-use crate::policy::Telling;
+use crate::policy::guest::failed;
+use crate::policy::{Carrier, CarryView, Telling};
 use serde_json::{Map, Value};
+use wordline_base::Time;
 
 impl Kernel {
     /// External policies that are asked during a run, each with its family.
@@ -23,9 +25,27 @@ impl Kernel {
             ("slc", self.slc.as_mut().and_then(|slc| slc.guest_mut()).map(|guest| guest.seat_mut())),
             ("processor", self.processor.guest_mut().map(|guest| guest.seat_mut())),
             ("buffer", self.shelf.as_mut().map(|shelf| shelf.policy.seat_mut())),
+            ("link", self.carrier.as_mut().map(|carrier| carrier.seat_mut())),
         ];
         let named = all.into_iter().filter_map(|(family, seat)| Some((family, seat?)));
         named.chain(self.upkeep.seats_mut())
+    }
+
+    /// Lets an external policy say how long transfers of the host interface take.
+    pub fn carry_with(&mut self, policy: Carrier) {
+        self.carrier = Some(Box::new(policy));
+    }
+
+    /// How long a transfer takes, by the external policy, if one says so. If it fails, the run ends with the next step.
+    #[cold]
+    pub fn time_to_carry(&mut self, view: &CarryView) -> Time {
+        let Some(carrier) = &mut self.carrier else { return view.usual };
+        let time = carrier.time(view);
+        if failed(carrier.trouble()) {
+            self.now = self.now.max(view.now);
+            self.heed(true);
+        }
+        time
     }
 
     /// Tells external policies that measuring starts. If one fails, the run ends with the next step.

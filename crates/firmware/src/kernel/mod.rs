@@ -113,6 +113,7 @@ use crate::policy::suspend::SuspendPolicy;
 use crate::policy::trim::TrimPolicy;
 use crate::policy::upkeep::UpkeepPolicies;
 use crate::policy::victim::VictimPolicy;
+use crate::policy::Carrier;
 use crate::raid::Parity;
 use crate::shadow::Shadow;
 use crate::space::{Space, Stream};
@@ -476,6 +477,9 @@ pub struct Kernel {
     /// What an external policy keeps in the buffer, if one does.
     #[serde(skip)]
     shelf: Option<Box<Shelf>>,
+    /// Who says how long transfers of the host interface take, if an external policy does.
+    #[serde(skip)]
+    carrier: Option<Box<Carrier>>,
     /// Moved units that wait for each other to fill a program of all planes of a die; 0 if they do not.
     #[serde(skip)]
     row_units: u32,
@@ -493,6 +497,9 @@ pub struct Kernel {
     /// True if the packer has a say in what follows a command in cache mode.
     #[serde(skip)]
     asks_of_followers: bool,
+    /// True if the packer may let reads of another task follow.
+    #[serde(skip)]
+    crosses: bool,
     /// True while a page is bound in a drive whose planes are paired during collections.
     #[serde(skip)]
     binding: bool,

@@ -1,7 +1,7 @@
 //! Cache mode: a die with a free register gets a following command, or the information that there is none.
 //!
-//! A follower is of the same class and for the same planes in the same order. Its existence is checked before anything
-//! is bound, since binding cannot be undone.
+//! A follower is of the same class, unless an external packer lets reads of another one follow, and for the same planes in the same order.
+//! Its existence is checked before anything is bound, since binding cannot be undone.
 
 use super::attend::Batch;
 use super::{stream_of, Fault, Kernel, Waits};
@@ -13,12 +13,20 @@ use wordline_base::EventQueue;
 use wordline_flash::{Command, Kind};
 
 /// A die in cache mode.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Sequence {
     /// The command before the current one.
     pub(super) held: Batch,
+    /// The class that leads that, if there is one, and whether it has operations of several tasks.
+    pub(super) of_held: (Class, bool),
     /// Followers in a row that went before an older operation for other planes.
     pub(super) passed: u32,
+}
+
+impl Default for Sequence {
+    fn default() -> Self {
+        Self { held: Batch::default(), of_held: (Class::HOST_READ, false), passed: 0 }
+    }
 }
 
 /// Where the writes of a follower wait.
@@ -64,7 +72,8 @@ impl Kernel {
         let Some(sequence) = self.sequences.get_mut(die as usize) else { return Ok(()) };
         let held = std::mem::take(&mut sequence.held);
         let state = &mut self.dies[die as usize];
-        let (class, collector_end, mixed) = (state.class, state.collector_end, state.mixed);
+        let (class, mixed) = if held.count == 0 { (state.class, state.mixed) } else { sequence.of_held };
+        let collector_end = state.collector_end;
         if class.task() == Task::GC {
             state.collector_end = self.now;
         }
@@ -79,7 +88,7 @@ impl Kernel {
     fn bind_follower(&mut self, die: u32) -> Result<bool, Fault> {
         let Some((class, place)) = self.chosen(die) else { return Ok(false) };
         if class != self.dies[die as usize].class {
-            return Ok(false);
+            return if self.crosses { self.cross_to_read(die, class, place) } else { Ok(false) };
         }
         let before = self.running[die as usize];
         if class.is_write() {
@@ -100,7 +109,9 @@ impl Kernel {
     /// The current command of a die becomes the one before the current.
     pub(super) fn hold(&mut self, die: u32) {
         let state = &mut self.dies[die as usize];
-        self.sequences[die as usize].held = Batch { count: state.count, pages: state.pages };
+        let sequence = &mut self.sequences[die as usize];
+        sequence.held = Batch { count: state.count, pages: state.pages };
+        sequence.of_held = (state.class, state.mixed);
         state.count = 0;
     }
 

@@ -2,6 +2,7 @@
 //! transaction waits for.
 
 use super::{Fault, Kernel};
+use crate::policy::guest::failed;
 use crate::policy::upkeep::{Leveling, Occasion, UpkeepView};
 use crate::stays::Stays;
 use crate::task::{ByTask, Task, TASKS};
@@ -158,9 +159,13 @@ impl Kernel {
         let looks = self.reads_reached;
         self.reads_reached = looks && view.most_reads() >= self.read_limit;
         for task in self.plan.tasks.background() {
-            if looks || !matches!(self.upkeep.occasion(task), Occasion::Reads(_)) {
+            if looks || !matches!(self.upkeep.occasion(task), Occasion::Reads(_)) || self.upkeep.tells_error(task) {
                 errors[task.index()] += self.upkeep.error(task, &view);
             }
+        }
+        if self.outside {
+            let has_failed = self.upkeep.troubles().any(|(_, trouble)| failed(trouble));
+            self.heed(has_failed);
         }
         errors
     }

@@ -5,6 +5,7 @@
 //! prints. To add a policy, write its file and add its line to the list of its family.
 
 pub mod arbiter;
+pub mod carry;
 pub mod collect;
 pub mod dispatch;
 pub mod fold;
@@ -25,6 +26,7 @@ pub mod upkeep;
 pub mod victim;
 pub mod wear;
 
+pub use carry::{Carried, Carrier, CarryView, GuestLink};
 pub(crate) use guest::seated;
 pub use guest::{Cause, Gravity, GuestOptions, Guests, Maker, Refusal, Seat, Telling, Tells, Trouble};
 pub use keep::{GuestBuffer, Keeper};

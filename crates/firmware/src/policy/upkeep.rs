@@ -291,8 +291,12 @@ pub trait Upkeep {
     fn occasion(&self) -> Occasion;
     /// How far the state that it keeps is from its target, as a part of the target, for the control of shares. If reads are
     /// its occasion, it is only asked while some block may have as many as an occasion names.
-    fn error(&self, _view: &UpkeepView<'_>) -> f64 {
+    fn error(&mut self, _view: &UpkeepView<'_>) -> f64 {
         0.0
+    }
+    /// True if it is asked for that at each step of the control, whatever its occasion.
+    fn tells_error(&self) -> bool {
+        false
     }
     /// The written block to move next, if any.
     fn next(&mut self, view: &UpkeepView<'_>) -> Option<u32>;
@@ -346,7 +350,8 @@ macro_rules! upkeep_policies {
             guest guest::Guest;
             methods {
                 fn occasion(self: &Self) -> Occasion;
-                fn error(self: &Self, view: &UpkeepView<'_>) -> f64;
+                fn error(self: &mut Self, view: &UpkeepView<'_>) -> f64;
+                fn tells_error(self: &Self) -> bool;
                 fn next(self: &mut Self, view: &UpkeepView<'_>) -> Option<u32>;
                 fn window(self: &Self) -> u32;
                 fn most(self: &Self) -> u32;
@@ -414,10 +419,19 @@ macro_rules! families {
 
             /// How far the state that a task keeps is from its target.
             #[must_use]
-            pub fn error(&self, task: Task, view: &UpkeepView<'_>) -> f64 {
+            pub fn error(&mut self, task: Task, view: &UpkeepView<'_>) -> f64 {
                 match task {
                     $( Task::$TASK => self.$module.error(view), )*
                     _ => 0.0,
+                }
+            }
+
+            /// True if a task is asked for that at each step of the control.
+            #[must_use]
+            pub fn tells_error(&self, task: Task) -> bool {
+                match task {
+                    $( Task::$TASK => self.$module.tells_error(), )*
+                    _ => false,
                 }
             }
 

@@ -1,5 +1,6 @@
 //! Policies in Python that choose blocks: victims of garbage collection, free blocks to open, and blocks that background tasks move.
 
+use super::times::number;
 use super::{block_of, odd, whole, Seated};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -104,6 +105,8 @@ pub(super) struct Keeper {
     occasion: Occasion,
     /// Told of each block that was erased, if the policy has it.
     erased: Option<Py<PyAny>>,
+    /// Asked how far the state that it keeps is from its target, if the policy has it.
+    error: Option<Py<PyAny>>,
     goes_with_logs: bool,
     /// True if it sees the age of each block, and where data stay.
     sees_ages: bool,
@@ -152,20 +155,31 @@ fn stays_of<'py>(py: Python<'py>, view: &UpkeepView<'_>) -> PyResult<Bound<'py, 
 
 impl Keeper {
     pub(super) fn new(py: Python<'_>, seated: Seated, occasion: Occasion) -> PyResult<Self> {
-        let erased = seated.method(py, "erased")?;
+        let (erased, error) = (seated.method(py, "erased")?, seated.method(py, "error")?);
         let object = seated.object.bind(py);
         let is = |key: &str| object.getattr(key)?.is_truthy();
         let (goes_with_logs, sees_ages, sees_stays) = (is("goes_with_logs")?, is("sees_ages")?, is("sees_stays")?);
-        Ok(Self { seated, occasion, erased, goes_with_logs, sees_ages, sees_stays })
+        Ok(Self { seated, occasion, erased, error, goes_with_logs, sees_ages, sees_stays })
     }
 
-    /// Calls a method with the view of the blocks and what else it is told.
+    /// The block that a method names, which is told the view of the blocks and perhaps more.
     fn ask(
         &self,
         view: &UpkeepView<'_>,
         method: &Py<PyAny>,
         more: (Option<u32>, Option<&str>),
     ) -> Result<Option<u32>, Refusal> {
+        self.answer(view, method, more, block_of)
+    }
+
+    /// What a method answers, as it is read.
+    fn answer<A>(
+        &self,
+        view: &UpkeepView<'_>,
+        method: &Py<PyAny>,
+        more: (Option<u32>, Option<&str>),
+        read: impl FnOnce(&Bound<'_, PyAny>) -> Result<A, String>,
+    ) -> Result<A, Refusal> {
         let count = view.in_use().count();
         let answer = self.seated.ask(|py| {
             let columns = NUMBERS + usize::from(self.sees_ages);
@@ -180,7 +194,7 @@ impl Keeper {
                 (Some(block), Some(task)) => method.bind(py).call1((block, task, told))?,
                 _ => method.bind(py).call1(told)?,
             };
-            Ok(block_of(&answer))
+            Ok(read(&answer))
         })?;
         Ok(answer?)
     }
@@ -204,14 +218,27 @@ impl GuestUpkeep for Keeper {
         self.ask(view, method, (Some(erased.block), Some(erased.task.about().name)))
     }
 
+    fn tells_error(&self) -> bool {
+        self.error.is_some()
+    }
+
+    fn error(&mut self, view: &UpkeepView<'_>) -> Result<f64, Refusal> {
+        const WANTED: &str = "a number from 0 to 1e6, such as 0.1 for a tenth of the target";
+        let Some(method) = &self.error else { return Ok(0.0) };
+        self.answer(view, method, (None, None), |answer| {
+            let error = number(answer).filter(|error| (0.0..=1e6).contains(error));
+            error.ok_or_else(|| format!("its method 'error' is of no use: {}", odd(answer, WANTED)))
+        })
+    }
+
     fn goes_with_logs(&self) -> bool {
         self.goes_with_logs
     }
 
     fn fork(&self) -> Box<dyn GuestUpkeep> {
-        let (seated, [erased]) = self.seated.copy_with(["erased"]);
+        let (seated, [erased, error]) = self.seated.copy_with(["erased", "error"]);
         let Self { occasion, goes_with_logs, sees_ages, sees_stays, .. } = *self;
-        Box::new(Self { seated, occasion, erased, goes_with_logs, sees_ages, sees_stays })
+        Box::new(Self { seated, occasion, erased, error, goes_with_logs, sees_ages, sees_stays })
     }
 }
 

@@ -17,10 +17,12 @@ pub(super) struct Packer {
     fits: Option<Py<PyAny>>,
     /// Asked what follows in cache mode, if the policy has it.
     follows: Option<Py<PyAny>>,
+    /// Asked whether reads of another task follow, if the policy has it.
+    crosses: Option<Py<PyAny>>,
 }
 
 /// What its policy may have besides.
-const METHODS: [&str; 2] = ["fits", "follows"];
+const METHODS: [&str; 3] = ["fits", "follows", "crosses"];
 
 /// An operation as `PackedOperation` of the Python package has it.
 fn packed(one: &PackedOperation) -> (Option<&'static str>, u32, Option<u32>, Option<u32>, u64, f64) {
@@ -37,8 +39,8 @@ impl fmt::Debug for Packer {
 impl Packer {
     pub(super) fn new(py: Python<'_>, seated: Seated) -> PyResult<Result<Self, String>> {
         let mixes = seated.object.bind(py).getattr("mixes")?.is_truthy()?;
-        let [fits, follows] = METHODS.map(|name| seated.method(py, name));
-        Ok(Ok(Self { mixes, fits: fits?, follows: follows?, seated }))
+        let [fits, follows, crosses] = METHODS.map(|name| seated.method(py, name));
+        Ok(Ok(Self { mixes, fits: fits?, follows: follows?, crosses: crosses?, seated }))
     }
 }
 
@@ -87,9 +89,23 @@ impl GuestPack for Packer {
         Ok(answer?)
     }
 
+    fn has_crossings(&self) -> bool {
+        self.crosses.is_some()
+    }
+
+    fn crosses(&mut self, before: Class, next: Class) -> Result<bool, Refusal> {
+        let Some(crosses) = &self.crosses else { return Ok(false) };
+        let answer = self.seated.ask(|py| {
+            let answer = crosses.bind(py).call1((before.name(), next.name()))?;
+            let why = |problem| format!("its method 'crosses' is of no use: {problem}");
+            Ok(truth(&answer)?.map_err(why))
+        })?;
+        Ok(answer?)
+    }
+
     fn fork(&self) -> Box<dyn GuestPack> {
-        let (seated, [fits, follows]) = self.seated.copy_with(METHODS);
-        Box::new(Self { seated, mixes: self.mixes, fits, follows })
+        let (seated, [fits, follows, crosses]) = self.seated.copy_with(METHODS);
+        Box::new(Self { seated, mixes: self.mixes, fits, follows, crosses })
     }
 }
 

@@ -1,13 +1,14 @@
 //! Guest: an external host interface.
 //!
 //! Source: whoever wrote it.
-//! Faithful: the times that it gives, asked for once, when the drive is built. Simplified: data take a fixed time, and their bytes and those
-//! around each packet the line rate, as with `nvme` and `sata`; a host interface loses nothing and repeats nothing.
+//! Faithful: the times that it gives, asked for once, when the drive is built; and, if it says so, that of each transfer, asked for before
+//! it begins. Simplified: by its costs, data take a fixed time, and their bytes and those around each packet the line rate, as with `nvme`
+//! and `sata`. What is transferred goes in the order of coming, whatever the policy says.
 
 use super::{Link, LinkCosts, Transfer};
 use serde::{Deserialize, Serialize};
 use wordline_base::Time;
-use wordline_firmware::policy::{Build, GuestOptions};
+use wordline_firmware::policy::{Build, Carrier, GuestLink, GuestOptions};
 use wordline_firmware::ConfigError;
 
 /// The section of a guest.
@@ -24,21 +25,38 @@ const MOST_FRACTION: u64 = 1 << 30;
 /// The longest queue, and the most queues, that a drive can have.
 const MOST: u32 = 65_535;
 
+/// What an external host interface says when it is built.
+#[derive(Debug)]
+pub struct Figures {
+    /// Its transfer times.
+    pub costs: LinkCosts,
+    /// Who says how long each transfer takes, if anybody does.
+    pub carrier: Option<Box<dyn GuestLink>>,
+}
+
 /// An external host interface.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Guest {
     costs: LinkCosts,
+    #[serde(skip)]
+    carrier: Option<Carrier>,
 }
 
 impl Guest {
     pub(super) fn new(options: &Options, build: &Build<'_>) -> Result<Self, ConfigError> {
         let error = |problem: String| options.error("link", problem);
         let figures = options.maker("link")?.figures(&options.options, build).map_err(error)?;
-        let costs = figures.downcast::<LinkCosts>().map_err(|_| error("it gives no transfer times".into()))?;
+        let figures = figures.downcast::<Figures>().map_err(|_| error("it gives no transfer times".into()))?;
+        let Figures { costs, carrier } = *figures;
         match problem(&costs) {
             Some(problem) => Err(error(problem)),
-            None => Ok(Self { costs: *costs }),
+            None => Ok(Self { costs, carrier: carrier.map(|carrier| Carrier::new(&options.policy, carrier)) }),
         }
+    }
+
+    /// Who says how long each transfer takes, if anybody does.
+    pub(crate) fn into_carrier(self) -> Option<Carrier> {
+        self.carrier
     }
 }
 

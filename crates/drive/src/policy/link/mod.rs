@@ -46,20 +46,23 @@ pub(crate) struct LastTime {
 }
 
 impl LastTime {
-    /// The time of bytes; always of the same kind of transfer.
+    /// The time of bytes, if these were the last.
     #[inline(always)]
-    pub fn time(&mut self, transfer: &Transfer, bytes: u32) -> Time {
-        match self.time {
-            Some(time) if self.bytes == bytes => time,
-            _ => self.look_up(transfer, bytes),
-        }
+    pub fn known(&self, bytes: u32) -> Option<Time> {
+        self.time.filter(|_| self.bytes == bytes)
     }
 
+    /// The time of bytes, known from now on.
     #[inline(never)]
-    fn look_up(&mut self, transfer: &Transfer, bytes: u32) -> Time {
+    fn find(&mut self, transfer: &Transfer, bytes: u32) -> Time {
         let time = transfer.time(bytes);
-        *self = Self { bytes, time: Some(time) };
+        self.note(bytes, time);
         time
+    }
+
+    /// The time of these bytes, which were the last, is known from now on.
+    pub fn note(&mut self, bytes: u32, time: Time) {
+        *self = Self { bytes, time: Some(time) };
     }
 }
 
@@ -84,6 +87,46 @@ pub struct LinkCosts {
     pub most_queues: u32,
     /// Queue depth if the drive file gives none.
     pub usual_depth: u32,
+}
+
+/// Transfer times of data that are mostly of one size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkTimes {
+    costs: LinkCosts,
+    last_in: LastTime,
+    last_out: LastTime,
+}
+
+impl LinkTimes {
+    pub fn new(costs: LinkCosts) -> Self {
+        Self { costs, last_in: LastTime::default(), last_out: LastTime::default() }
+    }
+
+    /// The time of a command, its latency too.
+    #[inline]
+    pub fn command(&self) -> Time {
+        self.costs.command + self.costs.latency
+    }
+
+    /// The time of a completion.
+    #[inline]
+    pub fn completion(&self) -> Time {
+        self.costs.completion
+    }
+
+    /// The time of data from the host.
+    #[inline]
+    pub fn data_in(&mut self, bytes: u32) -> Time {
+        let Self { costs, last_in, .. } = self;
+        last_in.known(bytes).unwrap_or_else(|| last_in.find(&costs.data_in, bytes))
+    }
+
+    /// The time of data to the host.
+    #[inline]
+    pub fn data_out(&mut self, bytes: u32) -> Time {
+        let Self { costs, last_out, .. } = self;
+        last_out.known(bytes).unwrap_or_else(|| last_out.find(&costs.data_out, bytes))
+    }
 }
 
 /// Decides the transfer times of commands and data.

@@ -2,7 +2,7 @@
 //!
 //! Source: whoever wrote it.
 //! Faithful: its figures, the tasks whose operations it lets into a command of another task, the operations that it refuses, and those
-//! that follow a command in cache mode.
+//! that follow a command in cache mode, reads of another task, too, if it lets them.
 //! Simplified: what it does not refuse fits together by the rule of `planes` (one kind, one page offset, different planes of a die), and
 //! the oldest of these join. Classes of one task are no question: its data never share a command with its mapping table.
 
@@ -52,6 +52,19 @@ pub trait GuestPack: Tells + std::fmt::Debug + Send {
         Ok(Some(0))
     }
 
+    /// As [`Pack::has_crossings`], asked once.
+    fn has_crossings(&self) -> bool {
+        false
+    }
+
+    /// As [`Pack::crosses`].
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn crosses(&mut self, _before: Class, _next: Class) -> Result<bool, Refusal> {
+        Ok(false)
+    }
+
     /// An independent copy that decides as this one would. If no copy can be made, its first call is refused.
     fn fork(&self) -> Box<dyn GuestPack>;
 }
@@ -71,6 +84,8 @@ pub struct Guest {
     mixes: bool,
     refuses: bool,
     chooses_followers: bool,
+    #[serde(skip)]
+    has_crossings: bool,
     cache: Option<CacheMode>,
 }
 
@@ -86,7 +101,8 @@ impl Guest {
         let window = options.whole("pack", "window", 0..=64)?;
         let (gather, cache) = (options.truth("pack", "gather")?, options.truth("pack", "cache")?);
         let passes = checked_passes(options.whole("pack", "passes", 0..=65_535)?)?;
-        let (mixes, refuses, chooses_followers) = (object.mixes(), object.refuses(), object.chooses_followers());
+        let (mixes, refuses) = (object.mixes(), object.refuses());
+        let (chooses_followers, has_crossings) = (object.chooses_followers(), object.has_crossings());
         if gather && window == 0 {
             let problem = "has no effect with pack.window = 0, which packs nothing; remove one of them";
             return Err(ConfigError::new("pack.gather", true, problem));
@@ -96,13 +112,14 @@ impl Guest {
             let problem = format!("packs nothing, so that the method '{method}' has no effect; use 1 to 64");
             return Err(ConfigError::new("pack.window", 0, problem));
         }
-        if chooses_followers && !cache {
-            let problem = "lets no command follow another, so that the method 'follows' has no effect; use true";
+        if (chooses_followers || has_crossings) && !cache {
+            let method = if chooses_followers { "follows" } else { "crosses" };
+            let problem = format!("lets no command follow another, so that the method '{method}' has no effect; use true");
             return Err(ConfigError::new("pack.cache", false, problem));
         }
         let seat = Box::new(Seat::new(&options.policy, object));
         let cache = cache.then_some(CacheMode { passes });
-        Ok(Self { seat, window, gather, mixes, refuses, chooses_followers, cache })
+        Ok(Self { seat, window, gather, mixes, refuses, chooses_followers, has_crossings, cache })
     }
 }
 
@@ -147,6 +164,15 @@ impl Pack for Guest {
         let problem = format!("which does not exist: operations 0 to {last} can follow");
         self.seat.refuse(format!("it chose operation {next} to follow a command, {problem}"));
         None
+    }
+
+    fn has_crossings(&self) -> bool {
+        self.has_crossings
+    }
+
+    fn crosses(&mut self, before: Class, next: Class) -> bool {
+        // Without an answer the run ends.
+        self.seat.ask(|guest| guest.crosses(before, next)).unwrap_or(false)
     }
 
     #[inline]

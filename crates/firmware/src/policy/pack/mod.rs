@@ -75,6 +75,14 @@ pub trait Pack {
     fn follows(&mut self, _command: &[PackedOperation], _waiting: &[Follower]) -> Option<usize> {
         Some(0)
     }
+    /// True if it may let reads of another task follow in cache mode.
+    fn has_crossings(&self) -> bool {
+        false
+    }
+    /// True if reads of a class may follow those of another, `before`.
+    fn crosses(&mut self, _before: Class, _next: Class) -> bool {
+        false
+    }
     /// Cache mode for reads that follow reads and programs that follow programs, if used.
     fn cache(&self) -> Option<CacheMode>;
     /// Trouble with its answers: only an external one can fail.
@@ -105,6 +113,8 @@ policies! {
         fn fits(self: &mut Self, command: &[PackedOperation], other: &PackedOperation) -> bool;
         fn chooses_followers(self: &Self) -> bool;
         fn follows(self: &mut Self, command: &[PackedOperation], waiting: &[Follower]) -> Option<usize>;
+        fn has_crossings(self: &Self) -> bool;
+        fn crosses(self: &mut Self, before: Class, next: Class) -> bool;
         fn cache(self: &Self) -> Option<CacheMode>;
         fn trouble(self: &Self) -> Option<&Trouble>;
     }

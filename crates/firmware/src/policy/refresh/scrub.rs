@@ -73,7 +73,7 @@ impl Upkeep for Scrub {
         Occasion::Reads(self.options.start_reads)
     }
 
-    fn error(&self, view: &UpkeepView<'_>) -> f64 {
+    fn error(&mut self, view: &UpkeepView<'_>) -> f64 {
         let target = self.options.start_reads;
         f64::from(view.most_reads().saturating_sub(target)) / f64::from(target)
     }

@@ -36,6 +36,19 @@ pub trait GuestUpkeep: Tells + std::fmt::Debug + Send {
         Ok(None)
     }
 
+    /// As [`Upkeep::tells_error`]; asked once.
+    fn tells_error(&self) -> bool {
+        false
+    }
+
+    /// As [`Upkeep::error`], if it tells it: 0 or more.
+    ///
+    /// # Errors
+    /// Says what went wrong; the run ends.
+    fn error(&mut self, _view: &UpkeepView<'_>) -> Result<f64, Refusal> {
+        Ok(0.0)
+    }
+
     /// As [`Upkeep::goes_with_logs`]; asked once.
     fn goes_with_logs(&self) -> bool {
         false
@@ -83,6 +96,8 @@ struct State {
     follows_erases: bool,
     #[serde(skip)]
     goes_with_logs: bool,
+    #[serde(skip)]
+    tells_error: bool,
     /// Units written and pages read for the host at the last look.
     host: (u64, u64),
     /// Blocks that it has named since.
@@ -118,10 +133,21 @@ impl<F: Family> Mover<F> {
             return Err(options.error(F::NAME, "it wants to be asked from 0 page reads on; at least 1 is needed"));
         }
         let (follows_erases, goes_with_logs) = (object.follows_erases(), object.goes_with_logs());
+        let tells_error = object.tells_error();
         let seat = Seat::new(&options.policy, object);
-        let state =
-            State { seat, occasion, window, most, worn, follows_erases, goes_with_logs, host: (0, 0), named: 0 };
-        let state = Box::new(state);
+        let (host, named) = ((0, 0), 0);
+        let state = Box::new(State {
+            seat,
+            occasion,
+            window,
+            most,
+            worn,
+            follows_erases,
+            goes_with_logs,
+            tells_error,
+            host,
+            named,
+        });
         Ok(Self { state, family: std::marker::PhantomData })
     }
 
@@ -158,7 +184,15 @@ impl<F: Family> Upkeep for Mover<F> {
         self.state.occasion
     }
 
-    fn error(&self, view: &UpkeepView<'_>) -> f64 {
+    fn tells_error(&self) -> bool {
+        self.state.tells_error
+    }
+
+    fn error(&mut self, view: &UpkeepView<'_>) -> f64 {
+        if self.state.tells_error {
+            // Without an answer the run ends.
+            return self.state.seat.ask(|guest| guest.error(view)).unwrap_or(0.0);
+        }
         // As of the built-in policies: reads beyond those at which it is asked.
         let Occasion::Reads(target) = self.state.occasion else { return 0.0 };
         f64::from(view.most_reads().saturating_sub(target)) / f64::from(target)
