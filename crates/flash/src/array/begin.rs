@@ -176,10 +176,10 @@ impl Flash {
         let Self { packages, channels, timing, seats, passed, .. } = self;
         let seats = &mut seats[..];
         let Seat { channel, package: at, die, .. } = seats[lane as usize];
-        let package = &mut packages[at as usize];
-        if lane >= self.dies || self.recorder.is_some() || package.wears() {
+        if lane >= self.plain {
             return Ok(false);
         }
+        let package = &mut packages[at as usize];
         let bus = &mut channels[channel as usize];
         let mut port = Port { bus, lanes: &mut *seats, passed, lane };
         let around = Around { now, timing, bus: &mut port, log: &mut Silent };
@@ -208,10 +208,10 @@ impl Flash {
         let Self { packages, channels, timing, seats, passed, .. } = self;
         let seats = &mut seats[..];
         let Seat { channel, package: at, die, .. } = seats[lane as usize];
-        let package = &mut packages[at as usize];
-        if lane >= self.dies || self.recorder.is_some() || package.wears() {
+        if lane >= self.plain {
             return self.begin_any(now, lane, command, agenda);
         }
+        let package = &mut packages[at as usize];
         let bus = &mut channels[channel as usize];
         let mut port = Port { bus, lanes: &mut *seats, passed, lane };
         let around = Around { now, timing, bus: &mut port, log: &mut Silent };
