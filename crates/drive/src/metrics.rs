@@ -198,13 +198,25 @@ pub struct Series {
     /// End of the last interval, kept to spare a division a request.
     end: Time,
     waiting: Waiting,
+    /// Pages programmed and units written by the host, up to the last request; they count in an interval when it ends.
+    written: [u64; 2],
+    /// Those that count.
+    counted: [u64; 2],
 }
 
 impl Series {
     fn new(start: Time) -> Self {
         let mut intervals = Vec::with_capacity(MOST_INTERVALS);
         intervals.push(Interval::default());
-        Self { start, interval: MS, intervals, end: start + MS, waiting: Waiting::default() }
+        Self {
+            start,
+            interval: MS,
+            intervals,
+            end: start + MS,
+            waiting: Waiting::default(),
+            written: [0; 2],
+            counted: [0; 2],
+        }
     }
 
     /// The interval of `now`, which is not before the last one used, and where it begins.
@@ -232,9 +244,9 @@ impl Series {
         }
     }
 
-    /// The series with what requests of its last interval were outstanding before.
+    /// The series with what requests of its last interval were outstanding before, and what was written in it.
     pub(crate) fn settled(&self) -> Cow<'_, Self> {
-        if self.waiting.is_empty() {
+        if self.waiting.is_empty() && self.written == self.counted {
             return Cow::Borrowed(self);
         }
         let mut series = self.clone();
@@ -246,6 +258,10 @@ impl Series {
         if !self.waiting.is_empty() {
             self.waiting.settle(&mut self.intervals, self.interval);
         }
+        let last = self.intervals.last_mut().expect("a series has an interval");
+        let [programs, host_units] = [0, 1].map(|of| self.written[of] - self.counted[of]);
+        (last.programs, last.host_units) = (last.programs + programs, last.host_units + host_units);
+        self.counted = self.written;
     }
 
     /// Makes one interval of each two.
@@ -307,8 +323,6 @@ pub struct Metrics {
     pub series: Series,
     /// A hash over all completions in their order.
     pub hash: u64,
-    programs_seen: u64,
-    host_units_seen: u64,
 }
 
 /// What the drive knows of a completed request.
@@ -337,8 +351,6 @@ impl Metrics {
             affected_latency: Default::default(),
             series: Series::new(start),
             hash: 0xcbf2_9ce4_8422_2325,
-            programs_seen: 0,
-            host_units_seen: 0,
         }
     }
 
@@ -366,23 +378,19 @@ impl Metrics {
             self.gc_affected += 1;
             self.affected_latency[op].record_in(bucket, request.latency);
         }
-        let (programs_before, units_before) = (self.programs_seen, self.host_units_seen);
-        self.programs_seen = programs;
-        self.host_units_seen = host_units;
         let (begin, interval) = self.series.at(now);
         interval.requests[op] += 1;
         interval.bytes[op] += u64::from(request.bytes);
         interval.latency_sum[op] += request.latency;
         interval.latency_max[op] = interval.latency_max[op].max(request.latency);
         interval.buckets[op][class_of(bucket)] += 1;
-        interval.programs += programs - programs_before;
-        interval.host_units += host_units - units_before;
         interval.free_blocks = interval.free_blocks.min(free);
         if now - request.latency >= begin {
             interval.outstanding += u128::from(request.latency);
         } else {
             self.series.reach_back(now - request.latency, now);
         }
+        self.series.written = [programs, host_units];
         for word in [now, request.latency, request.offset, u64::from(request.bytes) << 2 | op as u64] {
             self.hash = (self.hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
@@ -436,7 +444,7 @@ mod tests {
         assert!(metrics.series.intervals.len() <= MOST_INTERVALS);
         assert_eq!(metrics.series.interval, 16 * MS);
         assert_eq!(metrics.series.intervals.iter().map(Interval::count).sum::<u64>(), 5_000);
-        assert_eq!(metrics.series.intervals.iter().map(|i| i.programs).sum::<u64>(), 4_999);
+        assert_eq!(metrics.series.settled().intervals.iter().map(|i| i.programs).sum::<u64>(), 4_999);
         let outstanding: u128 = metrics.series.intervals.iter().map(|i| i.outstanding).sum();
         assert_eq!(outstanding, 5_000 * 50_000_000);
     }
