@@ -150,7 +150,7 @@ pub struct Drive {
     /// True if some background task waits for the host to rest, or requests have deadlines: the coming and leaving of requests counts.
     #[serde(skip)]
     minds_requests: bool,
-    /// True if the firmware may ask to be woken.
+    /// True if the firmware may ask to be woken, and for other reasons than to control shares.
     #[serde(skip)]
     has_alarms: bool,
     /// True if it does so for nothing but to control shares.
@@ -260,6 +260,7 @@ impl Drive {
         keeper.into_iter().for_each(|keeper| kernel.keep_with(keeper));
         let rounds = Rounds::new(&plan, kernel.blocks());
         let late = kernel.deadlines().map(Late::new).map(Box::new);
+        let minds_shares_alone = kernel.controls_shares_alone() && !kernel.waits_for_rest();
         Ok(Self {
             plan,
             link,
@@ -268,8 +269,8 @@ impl Drive {
             wires: [Wire::default(); 2],
             waits_for_rest: kernel.waits_for_rest(),
             minds_requests: kernel.waits_for_rest() || kernel.deadlines().is_some(),
-            has_alarms: kernel.controls() || kernel.waits_for_rest(),
-            minds_shares_alone: kernel.controls_shares_alone() && !kernel.waits_for_rest(),
+            has_alarms: (kernel.controls() || kernel.waits_for_rest()) && !minds_shares_alone,
+            minds_shares_alone,
             buffers: kernel.buffer().is_used(),
             keeps,
             unit_shift: plan.unit_bytes.is_power_of_two().then(|| plan.unit_bytes.trailing_zeros()),
@@ -555,43 +556,67 @@ impl Drive {
     ///
     /// # Errors
     /// As [`Drive::step`].
-    #[inline(never)]
+    #[inline]
     pub(crate) fn steps(&mut self, until: Time, most: u32) -> Result<u32, Fault> {
-        self.steps_from(Coming::NONE, until, most)
+        self.steps_strictly(Coming::NONE, until, most)
     }
 
-    /// The same after a request was admitted, whose command comes: a part of the loop that takes most steps.
+    /// The same after a request was admitted, whose command comes: a part of the loop that takes most steps. The last event may lead to a few steps
+    /// more than `most`, and there may be fewer while some are left.
     ///
     /// # Errors
     /// As [`Drive::step`].
     #[inline(always)]
     pub(crate) fn steps_from(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
-        let (has_alarms, until) = (self.has_alarms, until.min(LATEST));
-        let mut taken = self.comes_first(coming, until, most)?;
+        if self.has_alarms {
+            return self.steps_strictly(coming, until, most);
+        }
+        self.steps_of::<false>(coming, until, most)
+    }
+
+    #[inline(never)]
+    fn steps_strictly(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
+        self.steps_of::<true>(coming, until, most)
+    }
+
+    /// Both: `STRICT` says that `most` is kept, and that alarms are looked for before each event.
+    #[inline(always)]
+    fn steps_of<const STRICT: bool>(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
+        let until = until.min(LATEST);
+        let unless_controlled = self.limited(until);
+        let mut taken = self.comes_first::<STRICT>(coming, unless_controlled, most)?;
         while taken < most {
             // An alarm comes after the events of its instant.
-            let limit = if has_alarms { until.min(self.next_alarm()) } else { until };
-            if let Some(event) = self.queue.pop_until(limit) {
-                taken += 1;
-                let Event { time, kind, index } = event;
-                self.pass_to(time);
-                // Most events are of dies, and most others ends of requests.
-                let after = match kind {
-                    DIE => self.handle_die(time, index, if taken < most { limit } else { time })?,
-                    FINISH => After::end(index),
-                    _ => {
-                        taken += u32::from(self.handle_other(kind, index, if taken < most { limit } else { time })?);
-                        After::NOTHING
-                    }
-                };
-                if let Some(slot) = after.ended() {
-                    taken += u32::from(kind != FINISH);
-                    self.finish(slot)?;
+            let limit = if STRICT { until.min(self.next_alarm()) } else { unless_controlled };
+            let Some(event) = self.queue.pop_until(limit) else {
+                if !STRICT {
+                    return Ok(taken + self.step_beyond(until)?);
+                }
+                if !self.wake_before(until)? {
                     break;
                 }
-            } else if has_alarms && self.wake_before(until)? {
                 taken += 1;
-            } else {
+                if self.now >= until {
+                    break;
+                }
+                continue;
+            };
+            taken += 1;
+            let Event { time, kind, index } = event;
+            self.pass_to(time);
+            // Most events are of dies, and most others ends of requests.
+            let after = match kind {
+                DIE => self.handle_die(time, index, self.until_after::<STRICT>(time, limit, taken < most))?,
+                FINISH => After::end(index),
+                _ => {
+                    let until = self.until_after::<STRICT>(time, limit, taken < most);
+                    taken += u32::from(self.handle_other(kind, index, until)?);
+                    After::NOTHING
+                }
+            };
+            if let Some(slot) = after.ended() {
+                taken += u32::from(kind != FINISH);
+                self.finish(slot)?;
                 break;
             }
             if self.now >= until {
@@ -599,6 +624,16 @@ impl Drive {
             }
         }
         Ok(taken)
+    }
+
+    /// Until when what follows from an event at `time` alone may be done with it, where alarms allow events up to `limit`.
+    #[inline(always)]
+    fn until_after<const STRICT: bool>(&self, time: Time, limit: Time, more: bool) -> Time {
+        match STRICT {
+            true if more => self.limited(limit),
+            true => time,
+            false => limit,
+        }
     }
 
     /// Something happens at `time`.
