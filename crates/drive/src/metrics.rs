@@ -195,7 +195,8 @@ pub struct Series {
     pub interval: Time,
     /// The intervals; the last one may be unfinished.
     pub intervals: Vec<Interval>,
-    /// End of the last interval, kept to spare a division a request.
+    /// Begin and end of the last interval, kept to spare a division a request.
+    begin: Time,
     end: Time,
     waiting: Waiting,
     /// Pages programmed and units written by the host, up to the last request; they count in an interval when it ends.
@@ -212,6 +213,7 @@ impl Series {
             start,
             interval: MS,
             intervals,
+            begin: start,
             end: start + MS,
             waiting: Waiting::default(),
             written: [0; 2],
@@ -225,16 +227,15 @@ impl Series {
         if now >= self.end {
             self.grow(now);
         }
-        (self.end - self.interval, self.intervals.last_mut().expect("a series has an interval"))
+        (self.begin, self.intervals.last_mut().expect("a series has an interval"))
     }
 
     /// A request that arrived before the last interval began completes at `now`: it was outstanding in earlier intervals, too.
     #[cold]
     fn reach_back(&mut self, arrival: Time, now: Time) {
         let last = self.intervals.len() - 1;
-        let begin = self.end - self.interval;
         let interval = &mut self.intervals[last];
-        interval.outstanding += u128::from(now - begin);
+        interval.outstanding += u128::from(now - self.begin);
         interval.age_max = interval.age_max.max(now - arrival);
         let at = (arrival.saturating_sub(self.start) / self.interval) as usize;
         if at < last {
@@ -292,7 +293,8 @@ impl Series {
             self.intervals.push(Interval::default());
         }
         self.waiting.reach(self.intervals.len() - 1);
-        self.end = self.start + (index + 1) * self.interval;
+        self.begin = self.start + index * self.interval;
+        self.end = self.begin + self.interval;
     }
 }
 
@@ -382,9 +384,13 @@ impl Metrics {
         interval.requests[op] += 1;
         interval.bytes[op] += u64::from(request.bytes);
         interval.latency_sum[op] += request.latency;
-        interval.latency_max[op] = interval.latency_max[op].max(request.latency);
+        if request.latency > interval.latency_max[op] {
+            interval.latency_max[op] = request.latency;
+        }
         interval.buckets[op][class_of(bucket)] += 1;
-        interval.free_blocks = interval.free_blocks.min(free);
+        if free < interval.free_blocks {
+            interval.free_blocks = free;
+        }
         if now - request.latency >= begin {
             interval.outstanding += u128::from(request.latency);
         } else {
