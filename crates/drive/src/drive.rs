@@ -475,23 +475,27 @@ impl Drive {
     /// When the queue is full or the request does not fit the drive; the drive is then as it was.
     #[inline(always)]
     pub fn submit(&mut self, at: Time, request: Request) -> Result<u32, SubmitError> {
-        let coming = self.admit(at, request)?;
-        self.queue.push_in_row(coming.time, ARRIVE, coming.slot);
-        Ok(coming.slot)
-    }
-
-    /// Gives a request a slot, and tells when its command will be in the drive.
-    #[inline(always)]
-    pub(crate) fn admit(&mut self, at: Time, request: Request) -> Result<Coming, SubmitError> {
         self.fits(&request)?;
         let arrival = request.arrival;
         if at < self.now || arrival > at {
             return Err(SubmitError::OutOfTime { arrival, at, now: self.now });
         }
+        let coming = self.admit(at, request)?;
+        self.queue.push_in_row(coming.time, ARRIVE, coming.slot);
+        Ok(coming.slot)
+    }
+
+    /// Gives a request that fits, and comes in time, a slot, and tells when its command will be in the drive.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, at: Time, request: Request) -> Result<Coming, SubmitError> {
+        debug_assert!(request.arrival <= at && self.now <= at, "it comes in time");
         let queue = self.queue_of(request.stream);
         let slot = self.free_slots[queue].pop().ok_or(SubmitError::QueueFull)?;
         self.now = at;
-        self.slots[slot as usize] = Slot { request, submitted: at, ..Slot::default() };
+        // The rest of it means nothing before it is set.
+        let state = &mut self.slots[slot as usize];
+        (state.request, state.submitted) = (request, at);
+        (state.units, state.data_end, state.gc_affected) = (0, 0, false);
         if self.minds_requests {
             self.note_coming(slot);
         }
