@@ -565,17 +565,19 @@ impl Drive {
         self.steps_strictly(Coming::NONE, until, most)
     }
 
-    /// The same after a request was admitted, whose command comes: a part of the loop that takes most steps. The last event may lead to a few steps
-    /// more than `most`, and there may be fewer while some are left.
+    /// The same after a request was admitted, whose command comes: a part of the loop that takes most steps. There may be fewer while some are
+    /// left.
     ///
     /// # Errors
     /// As [`Drive::step`].
     #[inline(always)]
     pub(crate) fn steps_from(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
-        if self.has_alarms {
+        // What comes before the loop, or an event in it, makes no more steps than that.
+        const AT_ONCE: u32 = 2;
+        if self.has_alarms || most <= 2 * AT_ONCE {
             return self.steps_strictly(coming, until, most);
         }
-        self.steps_of::<false>(coming, until, most)
+        self.steps_of::<false>(coming, until, most - AT_ONCE)
     }
 
     #[inline(never)]
@@ -583,7 +585,7 @@ impl Drive {
         self.steps_of::<true>(coming, until, most)
     }
 
-    /// Both: `STRICT` says that `most` is kept, and that alarms are looked for before each event.
+    /// Both: `STRICT` says that `most` is kept, and that alarms are looked for before each event. Else the last event may make a step more.
     #[inline(always)]
     fn steps_of<const STRICT: bool>(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
         let until = until.min(LATEST);

@@ -42,13 +42,12 @@ fn next(feed: &Feed, drive: &Drive) -> Option<Time> {
     Some(if waits { Time::MAX } else { at })
 }
 
-/// Feeds a stream to a drive until about [`STEPS`] are made, nothing is left to send, or something else is to be done.
+/// Feeds a stream to a drive until [`STEPS`] are made, nothing is left to send, or something else is to be done.
 pub(super) fn feed(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<(), RunError> {
     // Nobody looks at single completions.
     feed.in_flight -= drive.completions().drain(..).len() as u32;
     drive.count_completions(true);
     let fed = feed_counting(drive, feed, steps);
-    *steps = STEPS.min(*steps);
     drive.count_completions(false);
     feed.in_flight -= drive.take_completed();
     fed
@@ -68,7 +67,7 @@ fn feed_counting(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<
                 feed.in_flight -= drive.take_completed();
                 continue;
             }
-            if at >= END_OF_TIME {
+            if at >= END_OF_TIME || *steps + 1 == STEPS {
                 break;
             }
             *steps += 1;
