@@ -100,6 +100,8 @@ pub struct EventQueue {
     /// The first of all events in rows, and its row.
     first: u128,
     first_row: usize,
+    /// Events in rows.
+    in_rows: usize,
     /// The number of the next event, where a key has it.
     sequence: u64,
 }
@@ -123,6 +125,7 @@ impl EventQueue {
             rows: Default::default(),
             first: NEVER,
             first_row: 0,
+            in_rows: 0,
             sequence: 0,
         }
     }
@@ -130,8 +133,7 @@ impl EventQueue {
     /// Number of pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        let in_rows: usize = self.rows.iter().map(|row| row.rest.len() + usize::from(row.head != NEVER)).sum();
-        self.wheel.len() + self.count + in_rows
+        self.wheel.len() + self.count + self.in_rows
     }
 
     /// Number of events put in so far, those that were forgotten included.
@@ -186,6 +188,7 @@ impl EventQueue {
             return self.insert(key);
         }
         row.latest = time;
+        self.in_rows += 1;
         if row.head == NEVER {
             row.head = key;
             if key < self.first {
@@ -238,7 +241,7 @@ impl EventQueue {
     pub fn clear(&mut self) {
         self.wheel.clear();
         self.heap.clear();
-        (self.count, self.top, self.top_at, self.first) = (0, NEVER, IN_HEAP, NEVER);
+        (self.count, self.top, self.top_at, self.first, self.in_rows) = (0, NEVER, IN_HEAP, NEVER, 0);
         self.rows.iter_mut().for_each(|row| {
             row.rest.clear();
             (row.head, row.latest) = (NEVER, 0);
@@ -264,6 +267,11 @@ impl EventQueue {
     #[inline]
     fn take_from_row(&mut self) {
         let row = &mut self.rows[self.first_row];
+        self.in_rows -= 1;
+        if self.in_rows == 0 {
+            (row.head, self.first) = (NEVER, NEVER);
+            return;
+        }
         row.head = row.rest.pop_front().unwrap_or(NEVER);
         let (mut first, mut first_row) = (self.rows[0].head, 0);
         for (at, row) in self.rows.iter().enumerate().skip(1) {

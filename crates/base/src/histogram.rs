@@ -85,8 +85,13 @@ impl Histogram {
         }
         self.count += 1;
         self.sum += u128::from(value);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        // Few values are the least or the largest so far.
+        if value < self.min {
+            self.min = value;
+        }
+        if value > self.max {
+            self.max = value;
+        }
     }
 
     /// The first value of a bucket beyond all so far.

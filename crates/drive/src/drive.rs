@@ -151,7 +151,7 @@ pub struct Drive {
     /// True if some background task waits for the host to rest, or requests have deadlines: the coming and leaving of requests counts.
     #[serde(skip)]
     minds_requests: bool,
-    /// True if the firmware may ask to be woken.
+    /// True if the firmware may ask to be woken, and for other reasons than to control shares.
     #[serde(skip)]
     has_alarms: bool,
     /// True if it does so for nothing but to control shares.
@@ -267,6 +267,7 @@ impl Drive {
         carrier.into_iter().for_each(|carrier| kernel.carry_with(carrier));
         let rounds = Rounds::new(&plan, kernel.blocks());
         let late = kernel.deadlines().map(Late::new).map(Box::new);
+        let minds_shares_alone = kernel.controls_shares_alone() && !kernel.waits_for_rest();
         Ok(Self {
             plan,
             link,
@@ -275,8 +276,8 @@ impl Drive {
             wires: [Wire::default(); 2],
             waits_for_rest: kernel.waits_for_rest(),
             minds_requests: kernel.waits_for_rest() || kernel.deadlines().is_some(),
-            has_alarms: kernel.controls() || kernel.waits_for_rest(),
-            minds_shares_alone: kernel.controls_shares_alone() && !kernel.waits_for_rest(),
+            has_alarms: (kernel.controls() || kernel.waits_for_rest()) && !minds_shares_alone,
+            minds_shares_alone,
             buffers: kernel.buffer().is_used(),
             keeps,
             asks_carrier,
@@ -482,23 +483,27 @@ impl Drive {
     /// When the queue is full or the request does not fit the drive; the drive is then as it was.
     #[inline(always)]
     pub fn submit(&mut self, at: Time, request: Request) -> Result<u32, SubmitError> {
-        let coming = self.admit(at, request)?;
-        self.queue.push_in_row(coming.time, ARRIVE, coming.slot);
-        Ok(coming.slot)
-    }
-
-    /// Gives a request a slot, and tells when its command will be in the drive.
-    #[inline(always)]
-    pub(crate) fn admit(&mut self, at: Time, request: Request) -> Result<Coming, SubmitError> {
         self.fits(&request)?;
         let arrival = request.arrival;
         if at < self.now || arrival > at {
             return Err(SubmitError::OutOfTime { arrival, at, now: self.now });
         }
+        let coming = self.admit(at, request)?;
+        self.queue.push_in_row(coming.time, ARRIVE, coming.slot);
+        Ok(coming.slot)
+    }
+
+    /// Gives a request that fits, and comes in time, a slot, and tells when its command will be in the drive.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, at: Time, request: Request) -> Result<Coming, SubmitError> {
+        debug_assert!(request.arrival <= at && self.now <= at, "it comes in time");
         let queue = self.queue_of(request.stream);
         let slot = self.free_slots[queue].pop().ok_or(SubmitError::QueueFull)?;
         self.now = at;
-        self.slots[slot as usize] = Slot { request, submitted: at, ..Slot::default() };
+        // The rest of it means nothing before it is set.
+        let state = &mut self.slots[slot as usize];
+        (state.request, state.submitted) = (request, at);
+        (state.units, state.data_end, state.gc_affected) = (0, 0, false);
         if self.minds_requests {
             self.note_coming(slot);
         }
@@ -564,43 +569,69 @@ impl Drive {
     ///
     /// # Errors
     /// As [`Drive::step`].
-    #[inline(never)]
+    #[inline]
     pub(crate) fn steps(&mut self, until: Time, most: u32) -> Result<u32, Fault> {
-        self.steps_from(Coming::NONE, until, most)
+        self.steps_strictly(Coming::NONE, until, most)
     }
 
-    /// The same after a request was admitted, whose command comes: a part of the loop that takes most steps.
+    /// The same after a request was admitted, whose command comes: a part of the loop that takes most steps. There may be fewer while some are
+    /// left.
     ///
     /// # Errors
     /// As [`Drive::step`].
     #[inline(always)]
     pub(crate) fn steps_from(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
-        let (has_alarms, until) = (self.has_alarms, until.min(LATEST));
-        let mut taken = self.comes_first(coming, until, most)?;
+        // What comes before the loop, or an event in it, makes no more steps than that.
+        const AT_ONCE: u32 = 2;
+        if self.has_alarms || most <= 2 * AT_ONCE {
+            return self.steps_strictly(coming, until, most);
+        }
+        self.steps_of::<false>(coming, until, most - AT_ONCE)
+    }
+
+    #[inline(never)]
+    fn steps_strictly(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
+        self.steps_of::<true>(coming, until, most)
+    }
+
+    /// Both: `STRICT` says that `most` is kept, and that alarms are looked for before each event. Else the last event may make a step more.
+    #[inline(always)]
+    fn steps_of<const STRICT: bool>(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
+        let until = until.min(LATEST);
+        let unless_controlled = self.limited(until);
+        let mut taken = self.comes_first::<STRICT>(coming, unless_controlled, most)?;
         while taken < most {
             // An alarm comes after the events of its instant.
-            let limit = if has_alarms { until.min(self.next_alarm()) } else { until };
-            if let Some(event) = self.queue.pop_until(limit) {
-                taken += 1;
-                let Event { time, kind, index } = event;
-                self.pass_to(time);
-                // Most events are of dies, and most others ends of requests.
-                let after = match kind {
-                    DIE => self.handle_die(time, index, if taken < most { limit } else { time })?,
-                    FINISH => After::end(index),
-                    _ => {
-                        taken += u32::from(self.handle_other(kind, index, if taken < most { limit } else { time })?);
-                        After::NOTHING
-                    }
-                };
-                if let Some(slot) = after.ended() {
-                    taken += u32::from(kind != FINISH);
-                    self.finish(slot)?;
+            let limit = if STRICT { until.min(self.next_alarm()) } else { unless_controlled };
+            let Some(event) = self.queue.pop_until(limit) else {
+                if !STRICT {
+                    return Ok(taken + self.step_beyond(until)?);
+                }
+                if !self.wake_before(until)? {
                     break;
                 }
-            } else if has_alarms && self.wake_before(until)? {
                 taken += 1;
-            } else {
+                if self.now >= until {
+                    break;
+                }
+                continue;
+            };
+            taken += 1;
+            let Event { time, kind, index } = event;
+            self.pass_to(time);
+            // Most events are of dies, and most others ends of requests.
+            let after = match kind {
+                DIE => self.handle_die(time, index, self.until_after::<STRICT>(time, limit, taken < most))?,
+                FINISH => After::end(index),
+                _ => {
+                    let until = self.until_after::<STRICT>(time, limit, taken < most);
+                    taken += u32::from(self.handle_other(kind, index, until)?);
+                    After::NOTHING
+                }
+            };
+            if let Some(slot) = after.ended() {
+                taken += u32::from(kind != FINISH);
+                self.finish(slot)?;
                 break;
             }
             if self.now >= until {
@@ -608,6 +639,16 @@ impl Drive {
             }
         }
         Ok(taken)
+    }
+
+    /// Until when what follows from an event at `time` alone may be done with it, where alarms allow events up to `limit`.
+    #[inline(always)]
+    fn until_after<const STRICT: bool>(&self, time: Time, limit: Time, more: bool) -> Time {
+        match STRICT {
+            true if more => self.limited(limit),
+            true => time,
+            false => limit,
+        }
     }
 
     /// Something happens at `time`.

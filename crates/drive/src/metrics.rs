@@ -195,16 +195,30 @@ pub struct Series {
     pub interval: Time,
     /// The intervals; the last one may be unfinished.
     pub intervals: Vec<Interval>,
-    /// End of the last interval, kept to spare a division a request.
+    /// Begin and end of the last interval, kept to spare a division a request.
+    begin: Time,
     end: Time,
     waiting: Waiting,
+    /// Pages programmed and units written by the host, up to the last request; they count in an interval when it ends.
+    written: [u64; 2],
+    /// Those that count.
+    counted: [u64; 2],
 }
 
 impl Series {
     fn new(start: Time) -> Self {
         let mut intervals = Vec::with_capacity(MOST_INTERVALS);
         intervals.push(Interval::default());
-        Self { start, interval: MS, intervals, end: start + MS, waiting: Waiting::default() }
+        Self {
+            start,
+            interval: MS,
+            intervals,
+            begin: start,
+            end: start + MS,
+            waiting: Waiting::default(),
+            written: [0; 2],
+            counted: [0; 2],
+        }
     }
 
     /// The interval of `now`, which is not before the last one used, and where it begins.
@@ -213,16 +227,15 @@ impl Series {
         if now >= self.end {
             self.grow(now);
         }
-        (self.end - self.interval, self.intervals.last_mut().expect("a series has an interval"))
+        (self.begin, self.intervals.last_mut().expect("a series has an interval"))
     }
 
     /// A request that arrived before the last interval began completes at `now`: it was outstanding in earlier intervals, too.
     #[cold]
     fn reach_back(&mut self, arrival: Time, now: Time) {
         let last = self.intervals.len() - 1;
-        let begin = self.end - self.interval;
         let interval = &mut self.intervals[last];
-        interval.outstanding += u128::from(now - begin);
+        interval.outstanding += u128::from(now - self.begin);
         interval.age_max = interval.age_max.max(now - arrival);
         let at = (arrival.saturating_sub(self.start) / self.interval) as usize;
         if at < last {
@@ -232,9 +245,9 @@ impl Series {
         }
     }
 
-    /// The series with what requests of its last interval were outstanding before.
+    /// The series with what requests of its last interval were outstanding before, and what was written in it.
     pub(crate) fn settled(&self) -> Cow<'_, Self> {
-        if self.waiting.is_empty() {
+        if self.waiting.is_empty() && self.written == self.counted {
             return Cow::Borrowed(self);
         }
         let mut series = self.clone();
@@ -246,6 +259,10 @@ impl Series {
         if !self.waiting.is_empty() {
             self.waiting.settle(&mut self.intervals, self.interval);
         }
+        let last = self.intervals.last_mut().expect("a series has an interval");
+        let [programs, host_units] = [0, 1].map(|of| self.written[of] - self.counted[of]);
+        (last.programs, last.host_units) = (last.programs + programs, last.host_units + host_units);
+        self.counted = self.written;
     }
 
     /// Makes one interval of each two.
@@ -276,7 +293,8 @@ impl Series {
             self.intervals.push(Interval::default());
         }
         self.waiting.reach(self.intervals.len() - 1);
-        self.end = self.start + (index + 1) * self.interval;
+        self.begin = self.start + index * self.interval;
+        self.end = self.begin + self.interval;
     }
 }
 
@@ -307,8 +325,6 @@ pub struct Metrics {
     pub series: Series,
     /// A hash over all completions in their order.
     pub hash: u64,
-    programs_seen: u64,
-    host_units_seen: u64,
 }
 
 /// What the drive knows of a completed request.
@@ -337,8 +353,6 @@ impl Metrics {
             affected_latency: Default::default(),
             series: Series::new(start),
             hash: 0xcbf2_9ce4_8422_2325,
-            programs_seen: 0,
-            host_units_seen: 0,
         }
     }
 
@@ -366,23 +380,23 @@ impl Metrics {
             self.gc_affected += 1;
             self.affected_latency[op].record_in(bucket, request.latency);
         }
-        let (programs_before, units_before) = (self.programs_seen, self.host_units_seen);
-        self.programs_seen = programs;
-        self.host_units_seen = host_units;
         let (begin, interval) = self.series.at(now);
         interval.requests[op] += 1;
         interval.bytes[op] += u64::from(request.bytes);
         interval.latency_sum[op] += request.latency;
-        interval.latency_max[op] = interval.latency_max[op].max(request.latency);
+        if request.latency > interval.latency_max[op] {
+            interval.latency_max[op] = request.latency;
+        }
         interval.buckets[op][class_of(bucket)] += 1;
-        interval.programs += programs - programs_before;
-        interval.host_units += host_units - units_before;
-        interval.free_blocks = interval.free_blocks.min(free);
+        if free < interval.free_blocks {
+            interval.free_blocks = free;
+        }
         if now - request.latency >= begin {
             interval.outstanding += u128::from(request.latency);
         } else {
             self.series.reach_back(now - request.latency, now);
         }
+        self.series.written = [programs, host_units];
         for word in [now, request.latency, request.offset, u64::from(request.bytes) << 2 | op as u64] {
             self.hash = (self.hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
@@ -436,7 +450,7 @@ mod tests {
         assert!(metrics.series.intervals.len() <= MOST_INTERVALS);
         assert_eq!(metrics.series.interval, 16 * MS);
         assert_eq!(metrics.series.intervals.iter().map(Interval::count).sum::<u64>(), 5_000);
-        assert_eq!(metrics.series.intervals.iter().map(|i| i.programs).sum::<u64>(), 4_999);
+        assert_eq!(metrics.series.settled().intervals.iter().map(|i| i.programs).sum::<u64>(), 4_999);
         let outstanding: u128 = metrics.series.intervals.iter().map(|i| i.outstanding).sum();
         assert_eq!(outstanding, 5_000 * 50_000_000);
     }

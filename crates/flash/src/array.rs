@@ -115,6 +115,12 @@ pub struct Flash {
     recorder: Option<Box<Recorder>>,
     event_kind: u8,
     dies: u32,
+    /// The lanes below it are main ones of dies of which nothing is recorded.
+    #[serde(skip)]
+    unheard: u32,
+    /// The same where packages do not wear, either.
+    #[serde(skip)]
+    plain: u32,
     /// By lane.
     #[serde(skip)]
     seats: Vec<Seat>,
@@ -179,6 +185,8 @@ impl Flash {
             recorder: None,
             event_kind,
             dies: geometry.dies(),
+            unheard: geometry.dies(),
+            plain: geometry.dies(),
             seats: (0..2 * geometry.dies()).map(seat).collect(),
             dies_per_package: Divisor::new(geometry.dies_per_package),
             packages_per_channel: Divisor::new(geometry.packages),
@@ -194,7 +202,14 @@ impl Flash {
         for (instance, package) in self.packages.iter_mut().enumerate() {
             package.set_reliability(config, &self.timing, seed, instance as u64)?;
         }
+        self.find_plain_lanes();
         Ok(())
+    }
+
+    /// Finds out which lanes may take the shortest ways, when what decides on it has changed.
+    fn find_plain_lanes(&mut self) {
+        self.unheard = if self.recorder.is_none() { self.dies } else { 0 };
+        self.plain = if self.wears() { 0 } else { self.unheard };
     }
 
     /// True if packages wear as configured.
@@ -293,11 +308,13 @@ impl Flash {
     pub fn record(&mut self, logs: bool, sums: bool) {
         if !logs && !sums {
             self.recorder = None;
+            self.find_plain_lanes();
             return;
         }
         let lanes = self.seats.len();
         let recorder = self.recorder.get_or_insert_with(|| Box::new(Recorder::new(lanes, &self.timing)));
         recorder.log_entries(logs);
+        self.find_plain_lanes();
     }
 
     /// Sums the time of the command that starts next; nothing, while nothing is recorded.
@@ -577,7 +594,7 @@ impl Flash {
             }
             return Progress::Busy;
         }
-        if self.recorder.is_none() && lane < self.dies {
+        if lane < self.unheard {
             let Seat { channel, die, .. } = *seat;
             let mut main = packages[seat.package as usize].main_lane(die);
             if main.end() {

@@ -339,9 +339,19 @@ impl Cells {
 
     #[inline(always)]
     fn block(&mut self, die: u32, at: PageAddress) -> Result<&mut BlockRecord, Violation> {
+        let PageAddress { plane, block, page } = at;
+        if page >= self.geometry.pages {
+            return Err(Violation::UnknownAddress { die, plane, block, page });
+        }
+        self.block_of_any(die, at)
+    }
+
+    /// The same whether or not the block has the page.
+    #[inline(always)]
+    fn block_of_any(&mut self, die: u32, at: PageAddress) -> Result<&mut BlockRecord, Violation> {
         let geometry = &self.geometry;
         let PageAddress { plane, block, page } = at;
-        if die >= geometry.dies || plane >= geometry.planes || block >= geometry.blocks || page >= geometry.pages {
+        if die >= geometry.dies || plane >= geometry.planes || block >= geometry.blocks {
             return Err(Violation::UnknownAddress { die, plane, block, page });
         }
         let index = self.index(die, plane, block);
@@ -354,10 +364,13 @@ impl Cells {
     /// The page does not exist or is not written, or its block is in another mode.
     #[inline(always)]
     pub fn read(&mut self, die: u32, at: PageAddress, slc: bool) -> Result<(), Violation> {
-        let record = self.block(die, at)?;
+        // A page that was written exists.
+        let (pages, record) = (self.geometry.pages, self.block_of_any(die, at)?);
         if at.page >= record.next_page || record.slc != slc {
             let PageAddress { plane, block, page } = at;
-            return Err(if at.page >= record.next_page {
+            return Err(if page >= pages {
+                Violation::UnknownAddress { die, plane, block, page }
+            } else if page >= record.next_page {
                 Violation::ReadUnwritten { die, plane, block, page, written: record.next_page }
             } else {
                 Violation::WrongMode { die, plane, block, page, slc: record.slc }

@@ -87,7 +87,7 @@ impl Die {
         &mut self,
         die: u32,
         kind: Kind,
-        (page, bytes): (PageAddress, u32),
+        (&page, bytes): (&PageAddress, u32),
         around: Around<'_, B, L>,
     ) -> Time {
         let Around { now, timing, bus, .. } = around;

@@ -186,7 +186,7 @@ impl Package {
         &mut self,
         die: u32,
         kind: Kind,
-        (page, bytes): (PageAddress, u32),
+        (page, bytes): (&PageAddress, u32),
         around: Around<'_, B, L>,
     ) -> Result<Time, Violation> {
         debug_assert!(self.wear.is_none(), "the command would wear the block");
@@ -197,9 +197,9 @@ impl Package {
             return Err(Violation::Busy { die });
         }
         if kind == Kind::Read {
-            self.cells.read(die, page, false)?;
+            self.cells.read(die, *page, false)?;
         } else {
-            self.cells.program(die, page, false)?;
+            self.cells.program(die, *page, false)?;
         }
         Ok(state.begin_single(die, kind, (page, bytes), around))
     }
@@ -584,7 +584,7 @@ mod tests {
                 let begun = single.begin_single(
                     die,
                     kind,
-                    (page, bytes),
+                    (&page, bytes),
                     Around { now, timing: &timing, bus: &mut single_bus, log: &mut single_log },
                 );
                 assert_eq!(
@@ -600,7 +600,7 @@ mod tests {
                 let again = single.begin_single(
                     die,
                     kind,
-                    (page, bytes),
+                    (&page, bytes),
                     Around { now, timing: &timing, bus: &mut single_bus, log: &mut single_log },
                 );
                 assert_eq!(again, Err(Violation::Busy { die }));
@@ -629,7 +629,7 @@ mod tests {
         let refused = single.begin_single(
             0,
             Kind::Read,
-            (unwritten, 1),
+            (&unwritten, 1),
             Around { now, timing: &timing, bus: &mut single_bus, log: &mut single_log },
         );
         assert!(matches!(refused, Err(Violation::ReadUnwritten { .. })));

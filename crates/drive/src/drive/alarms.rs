@@ -96,18 +96,41 @@ impl Drive {
         Some(event.map_or(due, |event| event.min(due)))
     }
 
-    /// The first time at which the firmware may have to be woken.
+    /// Until when, up to `until`, events may be handled without a look at when shares are controlled: that is known long before, and it only
+    /// grows later. It may be too early where that is not the only reason to wake the firmware, or while nothing is under way.
     #[inline(always)]
+    pub(super) fn limited(&self, until: Time) -> Time {
+        if self.minds_shares_alone {
+            return until.min(self.kernel.control_due());
+        }
+        until
+    }
+
+    /// Goes on where no event was found up to what [`Drive::limited`] told: wakes the firmware, or takes an event that comes later, but not after
+    /// `until`. Tells how many steps that were.
+    #[inline]
+    pub(super) fn step_beyond(&mut self, until: Time) -> Result<u32, Fault> {
+        if !self.minds_shares_alone {
+            return Ok(0);
+        }
+        self.steps(until, 1)
+    }
+
+    /// The first time at which the firmware may have to be woken.
+    #[inline]
     pub(super) fn next_alarm(&self) -> Time {
         if self.minds_shares_alone {
             return self.kernel.share_alarm();
         }
-        self.next_of_alarms()
+        if self.has_alarms {
+            return self.next_of_alarms();
+        }
+        Time::MAX
     }
 
     /// The same where it may be for several reasons.
     #[inline]
-    fn next_of_alarms(&self) -> Time {
+    pub(super) fn next_of_alarms(&self) -> Time {
         let alarm = self.kernel.alarm();
         if self.expects_more {
             return alarm.min(self.kernel.rest_alarm());
@@ -118,6 +141,9 @@ impl Drive {
     /// Wakes the firmware if it asked for a time that comes before the next event and is not after `until`.
     #[cold]
     pub(super) fn wake_before(&mut self, until: Time) -> Result<bool, Fault> {
+        if !self.has_alarms && !self.minds_shares_alone {
+            return Ok(false);
+        }
         if self.expects_more && self.end_rest(until)? {
             return Ok(true);
         }

@@ -58,24 +58,29 @@ impl Drive {
     /// # Errors
     /// When the firmware broke a rule.
     #[inline(always)]
-    pub(super) fn comes_first(&mut self, coming: Coming, until: Time, most: u32) -> Result<u32, Fault> {
+    pub(super) fn comes_first<const STRICT: bool>(
+        &mut self,
+        coming: Coming,
+        until: Time,
+        most: u32,
+    ) -> Result<u32, Fault> {
         let Coming { slot, time } = coming;
         if slot == NO_REQUEST {
             return Ok(0);
         }
-        if most > 0 && self.is_next(time, until) {
+        if (!STRICT || most > 0) && self.is_next(time, until) {
             self.pass_to(time);
-            let data = self.arrive(slot, if most > 1 { until } else { time })?;
+            let data = self.arrive(slot, if !STRICT || most > 1 { until } else { time })?;
             return Ok(1 + u32::from(data));
         }
         self.queue.push_in_row(time, ARRIVE, slot);
         Ok(0)
     }
 
-    /// True if an event at `time` comes next where nobody does anything before `until`; it then counts as one that went through the queue.
+    /// True if an event at `time` comes next where nobody does anything before `until`, nor controls shares; it then counts as one that went through the queue.
     #[inline(always)]
     pub(super) fn is_next(&mut self, time: Time, until: Time) -> bool {
-        time < until && !(self.has_alarms && time >= self.next_alarm()) && self.queue.pass(time)
+        time < until && !(self.has_alarms && time >= self.next_of_alarms()) && self.queue.pass(time)
     }
 
     /// Gathers what the firmware has done as [`Drive::settle`], after all else that an event does. If this ends a request whose completion is the

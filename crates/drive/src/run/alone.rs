@@ -78,6 +78,9 @@ fn feed_counting(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<
         }
         let Some(head) = &feed.head else { break };
         let request = feed.request(head, at);
+        if drive.fits(&request).is_err() {
+            break;
+        }
         drive.come(coming);
         coming = Coming::NONE;
         let Ok(admitted) = drive.admit(at, request) else { break };

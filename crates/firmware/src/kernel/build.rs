@@ -120,6 +120,7 @@ impl Kernel {
         let mut kernel = Self {
             plan,
             units_per_block: Divisor::new(plan.units_per_block),
+            units_per_plane: Divisor::new(plan.units_per_block * geometry.blocks_per_plane),
             units_per_page: Divisor::new(plan.units_per_page),
             units_per_program: Divisor::new(plan.units_per_program),
             pages_per_program: geometry.pages_per_program,

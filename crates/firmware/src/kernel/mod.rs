@@ -190,6 +190,7 @@ enum Waits {
 pub struct Kernel {
     plan: Plan,
     units_per_block: Divisor,
+    units_per_plane: Divisor,
     units_per_page: Divisor,
     units_per_program: Divisor,
     /// Pages and bytes that a program writes in a plane.
@@ -783,11 +784,35 @@ impl Kernel {
     pub fn on_die(&mut self, now: Time, lane: u32, queue: &mut EventQueue) -> Result<bool, Fault> {
         self.now = now;
         let progress = self.flash.step(now, lane, queue);
+        if !self.straight {
+            return self.on_die_otherwise(lane, progress, queue);
+        }
+        // Without suspension there is no lane but the dies'.
+        if progress != Progress::Done {
+            return Ok(false);
+        }
+        let state = &self.dies[lane as usize];
+        let (class, count) = (state.class, state.count);
+        if class == Class::HOST_READ {
+            self.end_straight(lane, queue)?;
+            if self.ended_as != Ended::Not {
+                return Ok(self.ended_as == Ended::Alone);
+            }
+        }
+        let of_gc = self.straight_pages && count == 1 && self.end_page_of_gc(lane, class, queue)?;
+        if !of_gc && !self.end_move_straight(lane, class, queue)? {
+            self.end_generally(lane, queue)?;
+        }
+        Ok(false)
+    }
+
+    /// The same after the step of the flash, where plain reads do not go straight.
+    #[inline(always)]
+    fn on_die_otherwise(&mut self, lane: u32, progress: Progress, queue: &mut EventQueue) -> Result<bool, Fault> {
         if self.attentive {
             self.attend(lane, progress, queue)?;
             return Ok(false);
         }
-        // Without suspension there is no lane but the dies'.
         if progress != Progress::Done {
             return Ok(false);
         }
@@ -795,20 +820,11 @@ impl Kernel {
             self.end_by_stage(lane, queue)?;
             return Ok(self.ended_as == Ended::Alone);
         }
-        let state = &self.dies[lane as usize];
-        let (class, by_page) = (state.class, self.straight_pages && state.count == 1);
-        if class == Class::HOST_READ && self.straight {
-            self.end_straight(lane, queue)?;
-            if self.ended_as != Ended::Not {
-                return Ok(self.ended_as == Ended::Alone);
-            }
-        } else if self.straight_noted {
+        let class = self.dies[lane as usize].class;
+        if self.straight_noted {
             return self.end_apart(lane, class, queue);
         }
-        let of_gc = by_page && self.end_page_of_gc(lane, class, queue)?;
-        if !of_gc && !self.end_move_straight(lane, class, queue)? {
-            self.end_generally(lane, queue)?;
-        }
+        self.end_generally(lane, queue)?;
         Ok(false)
     }
 

@@ -70,6 +70,13 @@ impl Kernel {
         self.control_due != END_OF_TIME && self.transactions.is_none()
     }
 
+    /// When shares are controlled next; the end of time if they are not. Once passed, it grows.
+    #[inline(always)]
+    #[must_use]
+    pub fn control_due(&self) -> Time {
+        self.control_due
+    }
+
     /// As [`Kernel::alarm`] where shares alone are controlled.
     #[inline(always)]
     #[must_use]

@@ -60,7 +60,6 @@ pub(super) enum Ended {
 #[derive(Clone, Copy)]
 pub(super) struct Spot {
     pub source: u32,
-    pub block: u32,
     pub plane: u32,
     pub die: u32,
     pub busy: bool,
@@ -213,12 +212,11 @@ impl Kernel {
     #[inline(always)]
     pub(super) fn spot_of(&self, unit: u32) -> Option<Spot> {
         let source = self.map.place(unit)?;
-        let block = self.units_per_block.quotient(source);
-        let plane = self.blocks_per_plane.quotient(block);
+        let plane = self.units_per_plane.quotient(source);
         let die = self.planes_per_die.quotient(plane);
         let state = &self.dies[die as usize];
         let starts = state.busy || (self.shared_count == 0 && state.waiting.is_nothing());
-        starts.then_some(Spot { source, block, plane, die, busy: state.busy })
+        starts.then_some(Spot { source, plane, die, busy: state.busy })
     }
 
     /// The same for a unit and the next one. Two in an idle die may share a command, which the general path finds out.
@@ -231,7 +229,7 @@ impl Kernel {
     /// Puts a read into the queue of its busy die, or starts it at its idle one.
     #[inline(always)]
     pub(super) fn read_at(&mut self, spot: Spot, op: FlashOp, queue: &mut EventQueue) -> Result<(), Fault> {
-        let Spot { source, block, plane, die, busy } = spot;
+        let Spot { source, plane, die, busy } = spot;
         self.sequence += 1;
         let (ready, sequence) = (self.now, self.sequence);
         let read = FlashOp { ready, sequence, source, ..op };
@@ -244,7 +242,7 @@ impl Kernel {
         }
         let slot = self.slab.insert(read);
         self.busy += 1;
-        let page = self.page_address(plane, block, self.page_of(source));
+        let page = self.page_address(plane, self.units_per_block.quotient(source), self.page_of(source));
         self.start_page_read(die, slot, (page, op.bytes), Class::HOST_READ, queue)
     }
 

@@ -43,7 +43,8 @@ impl Flash {
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
         debug_assert!(command.is_single() && command.kind == Kind::Program, "it programs one page");
-        if self.begin_at_once(now, die, Kind::Program, command.first(), agenda)? {
+        let (page, bytes) = command.first();
+        if self.begin_at_once(now, die, Kind::Program, (&page, bytes), agenda)? {
             return Ok(());
         }
         self.begin_any(now, die, command, agenda)
@@ -62,7 +63,7 @@ impl Flash {
         bytes: u32,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        if self.begin_at_once(now, die, Kind::Read, (page, bytes), agenda)? {
+        if self.begin_at_once(now, die, Kind::Read, (&page, bytes), agenda)? {
             return Ok(());
         }
         self.begin_by_command(now, die, Kind::Read, (page, bytes), agenda)
@@ -81,7 +82,7 @@ impl Flash {
         bytes: u32,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        if self.begin_at_once(now, die, Kind::Program, (page, bytes), agenda)? {
+        if self.begin_at_once(now, die, Kind::Program, (&page, bytes), agenda)? {
             return Ok(());
         }
         self.begin_by_command(now, die, Kind::Program, (page, bytes), agenda)
@@ -108,7 +109,7 @@ impl Flash {
         let bus = &mut channels[channel as usize];
         let mut port = Port { bus, lanes: &mut *seats, passed, lane: die };
         let around = Around { now, timing, bus: &mut port, log: &mut recorder.sums_of(die) };
-        match package.begin_single(die_in_package, kind, page, around) {
+        match package.begin_single(die_in_package, kind, (&page.0, page.1), around) {
             Ok(time) => {
                 seats[die as usize].wake_at(time, agenda);
                 Ok(())
@@ -156,30 +157,31 @@ impl Flash {
         command: &Command,
         agenda: &mut impl Agenda,
     ) -> Result<(), FlashError> {
-        if self.begin_at_once(now, lane, command.kind, command.first(), agenda)? {
+        let (page, bytes) = command.first();
+        if self.begin_at_once(now, lane, command.kind, (&page, bytes), agenda)? {
             return Ok(());
         }
         self.begin_any(now, lane, command, agenda)
     }
 
     /// Reads or programs a page, if the lane is the main one of a die that neither wears nor is recorded; else false, and nothing has
-    /// happened.
+    /// happened. Its address is lent: handed over, it would go through memory.
     #[inline(always)]
     fn begin_at_once(
         &mut self,
         now: Time,
         lane: u32,
         kind: Kind,
-        page: (PageAddress, u32),
+        page: (&PageAddress, u32),
         agenda: &mut impl Agenda,
     ) -> Result<bool, FlashError> {
         let Self { packages, channels, timing, seats, passed, .. } = self;
         let seats = &mut seats[..];
         let Seat { channel, package: at, die, .. } = seats[lane as usize];
-        let package = &mut packages[at as usize];
-        if lane >= self.dies || self.recorder.is_some() || package.wears() {
+        if lane >= self.plain {
             return Ok(false);
         }
+        let package = &mut packages[at as usize];
         let bus = &mut channels[channel as usize];
         let mut port = Port { bus, lanes: &mut *seats, passed, lane };
         let around = Around { now, timing, bus: &mut port, log: &mut Silent };
@@ -208,10 +210,10 @@ impl Flash {
         let Self { packages, channels, timing, seats, passed, .. } = self;
         let seats = &mut seats[..];
         let Seat { channel, package: at, die, .. } = seats[lane as usize];
-        let package = &mut packages[at as usize];
-        if lane >= self.dies || self.recorder.is_some() || package.wears() {
+        if lane >= self.plain {
             return self.begin_any(now, lane, command, agenda);
         }
+        let package = &mut packages[at as usize];
         let bus = &mut channels[channel as usize];
         let mut port = Port { bus, lanes: &mut *seats, passed, lane };
         let around = Around { now, timing, bus: &mut port, log: &mut Silent };
@@ -267,7 +269,8 @@ impl Flash {
         let mut log = recorder.sums_of(lane);
         let around = Around { now, timing: &self.timing, bus: &mut port, log: &mut log };
         if command.is_single() {
-            return Some(package.begin_single(die, command.kind, command.first(), around));
+            let (page, bytes) = command.first();
+            return Some(package.begin_single(die, command.kind, (&page, bytes), around));
         }
         command.is_plain_program().then(|| package.begin_program(die, command, around))
     }
