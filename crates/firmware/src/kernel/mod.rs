@@ -809,16 +809,19 @@ impl Kernel {
     /// The same after the step of the flash, where plain reads do not go straight.
     #[inline(always)]
     fn on_die_otherwise(&mut self, lane: u32, progress: Progress, queue: &mut EventQueue) -> Result<bool, Fault> {
+        if self.straight_by_stage {
+            if progress != Progress::Done {
+                return Ok(false);
+            }
+            self.end_by_stage(lane, queue)?;
+            return Ok(self.ended_as == Ended::Alone);
+        }
         if self.attentive {
             self.attend(lane, progress, queue)?;
             return Ok(false);
         }
         if progress != Progress::Done {
             return Ok(false);
-        }
-        if self.straight_by_stage {
-            self.end_by_stage(lane, queue)?;
-            return Ok(self.ended_as == Ended::Alone);
         }
         let class = self.dies[lane as usize].class;
         if self.straight_noted {
