@@ -279,19 +279,23 @@ impl Kernel {
         if !PAGES && !self.by_stage_in_pages {
             return self.older_at(stage, task, (0, dies), NOWHERE);
         }
-        let (mut best, mut left) = (NOWHERE, dies);
+        let (mut oldest, mut number, mut left) = (NONE, u64::MAX, dies);
         while left != 0 {
             let die = left.trailing_zeros();
             left &= left - 1;
-            let first = stage.row_at(task, die).lead;
-            if first.number < best.first.number {
-                if !self.has_page(first, die) {
-                    return self.oldest_with_care(stage, task, dies);
-                }
-                best = Bound { first, die };
+            let other = stage.row_at(task, die).lead.number;
+            if other < number {
+                (oldest, number) = (die, other);
             }
         }
-        best
+        if oldest == NONE {
+            return NOWHERE;
+        }
+        let first = stage.row_at(task, oldest).lead;
+        if !self.has_page(first, oldest) {
+            return self.oldest_with_care(stage, task, dies);
+        }
+        Bound { first, die: oldest }
     }
 
     /// The same where one that is looked at may find no page.
