@@ -20,7 +20,7 @@ use wordline_firmware::ConfigError;
 
 const MAGIC: &[u8; 8] = b"WORDLINE";
 /// Goes up whenever the layout of the state changes.
-const FORMAT: u32 = 16;
+const FORMAT: u32 = 17;
 /// Longest header, in bytes: a configuration with room to spare.
 const MOST_HEADER: u64 = 1 << 24;
 /// Bytes that are read from a file at once.
