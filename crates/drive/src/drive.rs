@@ -496,7 +496,7 @@ impl Drive {
     /// Gives a request that fits, and comes in time, a slot, and tells when its command will be in the drive.
     #[inline(always)]
     pub(crate) fn admit(&mut self, at: Time, request: Request) -> Result<Coming, SubmitError> {
-        debug_assert!(request.arrival <= at && self.now <= at, "it comes in time");
+        assert!(request.arrival <= at && self.now <= at, "a request comes in time");
         let queue = self.queue_of(request.stream);
         let slot = self.free_slots[queue].pop().ok_or(SubmitError::QueueFull)?;
         self.now = at;
