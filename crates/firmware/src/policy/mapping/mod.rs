@@ -110,7 +110,8 @@ pub trait Mapping {
     /// The same once more, when that is at hand, too.
     #[inline]
     fn expect_neighbours(&self, _map_unit: u32) {}
-    /// The map unit that will probably leave memory next, to ask for what will be needed then.
+    /// The map unit that will probably leave memory next, to ask for what will be needed then: what the member keeps about the one after it, it
+    /// asks for itself.
     #[inline]
     fn leaves_next(&self) -> Option<u32> {
         None
