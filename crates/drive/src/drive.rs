@@ -145,12 +145,18 @@ pub struct Drive {
     kernel: Kernel,
     #[serde(skip)]
     queue: EventQueue,
+    /// Where the drive ends: its capacity in bytes.
+    #[serde(skip)]
+    end: u64,
     /// True if some background task waits for the host to rest.
     #[serde(skip)]
     waits_for_rest: bool,
     /// True if some background task waits for the host to rest, or requests have deadlines: the coming and leaving of requests counts.
     #[serde(skip)]
     minds_requests: bool,
+    /// The same, or it is asked where their time goes: more is to be done when a request ends.
+    #[serde(skip)]
+    minds_ends: bool,
     /// True if the firmware may ask to be woken, and for other reasons than to control shares.
     #[serde(skip)]
     has_alarms: bool,
@@ -268,6 +274,7 @@ impl Drive {
         let rounds = Rounds::new(&plan, kernel.blocks());
         let late = kernel.deadlines().map(Late::new).map(Box::new);
         let minds_shares_alone = kernel.controls_shares_alone() && !kernel.waits_for_rest();
+        let minds_requests = kernel.waits_for_rest() || kernel.deadlines().is_some();
         Ok(Self {
             plan,
             link,
@@ -275,7 +282,9 @@ impl Drive {
             data_out: LastTime::default(),
             wires: [Wire::default(); 2],
             waits_for_rest: kernel.waits_for_rest(),
-            minds_requests: kernel.waits_for_rest() || kernel.deadlines().is_some(),
+            end: plan.logical_bytes(),
+            minds_requests,
+            minds_ends: minds_requests,
             has_alarms: (kernel.controls() || kernel.waits_for_rest()) && !minds_shares_alone,
             minds_shares_alone,
             buffers: kernel.buffer().is_used(),
@@ -458,7 +467,7 @@ impl Drive {
             if bytes == 0 || (offset | length) % SECTOR != 0 {
                 return Err(SubmitError::Unaligned { offset, bytes });
             }
-            let end = self.plan.logical_bytes();
+            let end = self.end;
             if offset.checked_add(length).is_none_or(|last| last > end) {
                 return Err(SubmitError::PastEnd { offset, bytes, end });
             }
@@ -621,7 +630,7 @@ impl Drive {
             self.pass_to(time);
             // Most events are of dies, and most others ends of requests.
             let after = match kind {
-                DIE => self.handle_die(time, index, self.until_after::<STRICT>(time, limit, taken < most))?,
+                DIE => self.handle_die::<STRICT>(time, index, self.until_after::<STRICT>(time, limit, taken < most))?,
                 FINISH => After::end(index),
                 _ => {
                     let until = self.until_after::<STRICT>(time, limit, taken < most);
@@ -663,11 +672,11 @@ impl Drive {
     /// Handles an event of a die, but for the end of a request: it tells whose. What follows from the event alone may be done at once, if it is
     /// before `until`.
     #[inline(always)]
-    fn handle_die(&mut self, time: Time, lane: u32, until: Time) -> Result<After, Fault> {
+    fn handle_die<const STRICT: bool>(&mut self, time: Time, lane: u32, until: Time) -> Result<After, Fault> {
         if self.kernel.on_die(time, lane, &mut self.queue)? {
-            return self.settle_with(self.kernel.only(), until);
+            return self.settle_with::<STRICT>(self.kernel.only(), until);
         }
-        self.settle_until(until)
+        self.settle_until::<STRICT>(until)
     }
 
     /// Handles an event of now that is none of a die, and no end of a request; true if the data of a write have come with it, as
@@ -727,7 +736,7 @@ impl Drive {
     fn bring(&mut self, slot: u32, until: Time) -> Result<bool, Fault> {
         let time = self.time_in(self.slots[slot as usize].request.bytes);
         let time = self.wires[0].carry(self.now, time);
-        let comes = self.is_next(time, until);
+        let comes = self.is_next::<true>(time, until);
         if comes {
             self.pass_to(time);
             self.enqueue(slot)?;

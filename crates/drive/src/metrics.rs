@@ -3,7 +3,6 @@
 
 mod waiting;
 
-use std::borrow::Cow;
 use waiting::Waiting;
 use wordline_base::time::MS;
 use wordline_base::{Histogram, Op, Time};
@@ -30,9 +29,7 @@ pub(crate) const LATENCY_BUCKETS: usize = 96;
 /// One interval of the time series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Requests completed, by operation.
-    pub requests: [u64; 4],
-    /// Their bytes, by operation.
+    /// Bytes of completed requests, by operation.
     pub bytes: [u64; 4],
     /// Sum of their latencies, by operation.
     latency_sum: [u64; 4],
@@ -53,7 +50,6 @@ pub struct Interval {
 impl Default for Interval {
     fn default() -> Self {
         Self {
-            requests: [0; 4],
             bytes: [0; 4],
             latency_sum: [0; 4],
             latency_max: [0; 4],
@@ -94,7 +90,6 @@ impl Interval {
         fn add<N: Copy + std::ops::AddAssign>(mine: &mut [N], theirs: &[N]) {
             mine.iter_mut().zip(theirs).for_each(|(mine, &theirs)| *mine += theirs);
         }
-        add(&mut self.requests, &other.requests);
         add(&mut self.bytes, &other.bytes);
         add(&mut self.latency_sum, &other.latency_sum);
         add(self.buckets.as_flattened_mut(), other.buckets.as_flattened());
@@ -109,7 +104,13 @@ impl Interval {
     /// Requests of all operations.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.requests.iter().sum()
+        Op::ALL.into_iter().map(|op| self.requests(op)).sum()
+    }
+
+    /// Requests of an operation: each has a class of latency.
+    #[must_use]
+    pub fn requests(&self, op: Op) -> u64 {
+        self.classes(op).iter().map(|&count| u64::from(count)).sum()
     }
 
     /// Latency of the requests of some operations.
@@ -150,7 +151,7 @@ impl IntervalLatency<'_> {
     }
 
     fn count(&self) -> u64 {
-        self.sum(|op| self.interval.requests[op])
+        self.ops.iter().map(|&op| self.interval.requests(op)).sum()
     }
 
     /// Mean latency in picoseconds.
@@ -186,6 +187,16 @@ impl IntervalLatency<'_> {
     }
 }
 
+/// All intervals of a series.
+pub(crate) struct Settled {
+    /// When the first one begins, in picoseconds.
+    pub start: Time,
+    /// Length of each, in picoseconds.
+    pub interval: Time,
+    /// The intervals; the last one may be unfinished.
+    pub intervals: Vec<Interval>,
+}
+
 /// A time series in at most 600 intervals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
@@ -193,9 +204,11 @@ pub struct Series {
     pub start: Time,
     /// Length of an interval, in picoseconds.
     pub interval: Time,
-    /// The intervals; the last one may be unfinished.
-    pub intervals: Vec<Interval>,
-    /// Begin and end of the last interval, kept to spare a division a request.
+    /// The intervals that have ended.
+    ended: Vec<Interval>,
+    /// The last one, at a fixed place: it is written for each request.
+    last: Interval,
+    /// Its begin and end, kept to spare a division a request.
     begin: Time,
     end: Time,
     waiting: Waiting,
@@ -207,12 +220,11 @@ pub struct Series {
 
 impl Series {
     fn new(start: Time) -> Self {
-        let mut intervals = Vec::with_capacity(MOST_INTERVALS);
-        intervals.push(Interval::default());
         Self {
             start,
             interval: MS,
-            intervals,
+            ended: Vec::with_capacity(MOST_INTERVALS),
+            last: Interval::default(),
             begin: start,
             end: start + MS,
             waiting: Waiting::default(),
@@ -227,72 +239,79 @@ impl Series {
         if now >= self.end {
             self.grow(now);
         }
-        (self.begin, self.intervals.last_mut().expect("a series has an interval"))
+        (self.begin, &mut self.last)
     }
 
     /// A request that arrived before the last interval began completes at `now`: it was outstanding in earlier intervals, too.
     #[cold]
     fn reach_back(&mut self, arrival: Time, now: Time) {
-        let last = self.intervals.len() - 1;
-        let interval = &mut self.intervals[last];
-        interval.outstanding += u128::from(now - self.begin);
-        interval.age_max = interval.age_max.max(now - arrival);
+        self.last.outstanding += u128::from(now - self.begin);
+        self.last.age_max = self.last.age_max.max(now - arrival);
         let at = (arrival.saturating_sub(self.start) / self.interval) as usize;
-        if at < last {
+        if at < self.ended.len() {
             let end = self.start + (at as u64 + 1) * self.interval;
             // What arrived before the series began counts from its start, but is as old as it is.
             self.waiting.add(at, end - arrival.max(self.start), end - arrival);
         }
     }
 
-    /// The series with what requests of its last interval were outstanding before, and what was written in it.
-    pub(crate) fn settled(&self) -> Cow<'_, Self> {
-        if self.waiting.is_empty() && self.written == self.counted {
-            return Cow::Borrowed(self);
-        }
+    /// Its intervals with what requests of the last one were outstanding before, and what was written in it.
+    pub(crate) fn settled(&self) -> Settled {
         let mut series = self.clone();
         series.settle();
-        Cow::Owned(series)
+        let Self { start, interval, ended: mut intervals, last, .. } = series;
+        intervals.push(last);
+        Settled { start, interval, intervals }
+    }
+
+    /// Its intervals as they stand.
+    fn all(&self) -> impl Iterator<Item = &Interval> {
+        self.ended.iter().chain(std::iter::once(&self.last))
     }
 
     fn settle(&mut self) {
         if !self.waiting.is_empty() {
-            self.waiting.settle(&mut self.intervals, self.interval);
+            self.waiting.settle(&mut self.ended, self.interval);
         }
-        let last = self.intervals.last_mut().expect("a series has an interval");
         let [programs, host_units] = [0, 1].map(|of| self.written[of] - self.counted[of]);
-        (last.programs, last.host_units) = (last.programs + programs, last.host_units + host_units);
+        self.last.programs += programs;
+        self.last.host_units += host_units;
         self.counted = self.written;
     }
 
-    /// Makes one interval of each two.
+    /// Makes one interval of each two that have ended.
     fn halve(&mut self) {
-        let halves = self.intervals.len().div_ceil(2);
+        let halves = self.ended.len().div_ceil(2);
         for half in 0..halves {
             if half > 0 {
-                let (done, pair) = self.intervals.split_at_mut(2 * half);
+                let (done, pair) = self.ended.split_at_mut(2 * half);
                 done[half].clone_from(&pair[0]);
             }
-            let (done, rest) = self.intervals.split_at_mut(2 * half + 1);
+            let (done, rest) = self.ended.split_at_mut(2 * half + 1);
             if let Some(other) = rest.first() {
                 done[half].merge(other);
             }
         }
-        self.intervals.truncate(halves);
+        self.ended.truncate(halves);
     }
 
     #[cold]
     fn grow(&mut self, now: Time) {
         self.settle();
+        self.ended.push(std::mem::take(&mut self.last));
         while (now - self.start) / self.interval >= MOST_INTERVALS as u64 {
             self.interval *= 2;
             self.halve();
         }
         let index = (now - self.start) / self.interval;
-        while (self.intervals.len() as u64) <= index {
-            self.intervals.push(Interval::default());
+        if self.ended.len() as u64 > index {
+            // Halved, it is the one of now again.
+            self.last = self.ended.pop().expect("one has just ended");
         }
-        self.waiting.reach(self.intervals.len() - 1);
+        while (self.ended.len() as u64) < index {
+            self.ended.push(Interval::default());
+        }
+        self.waiting.reach(self.ended.len());
         self.begin = self.start + index * self.interval;
         self.end = self.begin + self.interval;
     }
@@ -314,8 +333,6 @@ pub struct Metrics {
     pub waiting_sum: u128,
     /// The longest wait for a queue slot.
     pub waiting_max: Time,
-    /// Bytes by operation.
-    pub bytes: [u64; 4],
     /// Requests delayed by GC: an operation waited for a die that GC held, or the request waited for the buffer while
     /// GC held a die that a unit in it waited for.
     pub gc_affected: u64,
@@ -348,7 +365,6 @@ impl Metrics {
             by_size: Default::default(),
             waiting_sum: 0,
             waiting_max: 0,
-            bytes: [0; 4],
             gc_affected: 0,
             affected_latency: Default::default(),
             series: Series::new(start),
@@ -375,13 +391,11 @@ impl Metrics {
             self.waiting_sum += u128::from(request.waiting);
             self.waiting_max = self.waiting_max.max(request.waiting);
         }
-        self.bytes[op] += u64::from(request.bytes);
         if request.gc_affected {
             self.gc_affected += 1;
             self.affected_latency[op].record_in(bucket, request.latency);
         }
         let (begin, interval) = self.series.at(now);
-        interval.requests[op] += 1;
         interval.bytes[op] += u64::from(request.bytes);
         interval.latency_sum[op] += request.latency;
         if request.latency > interval.latency_max[op] {
@@ -400,6 +414,12 @@ impl Metrics {
         for word in [now, request.latency, request.offset, u64::from(request.bytes) << 2 | op as u64] {
             self.hash = (self.hash.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         }
+    }
+
+    /// Bytes of the completed requests of an operation.
+    #[must_use]
+    pub fn bytes(&self, op: Op) -> u64 {
+        self.series.all().map(|interval| interval.bytes[op as usize]).sum()
     }
 
     /// Completed requests.
@@ -447,11 +467,12 @@ mod tests {
         for i in 0..5_000_u64 {
             metrics.record(i * MS + MS / 2, &request, i, i, 10);
         }
-        assert!(metrics.series.intervals.len() <= MOST_INTERVALS);
-        assert_eq!(metrics.series.interval, 16 * MS);
-        assert_eq!(metrics.series.intervals.iter().map(Interval::count).sum::<u64>(), 5_000);
-        assert_eq!(metrics.series.settled().intervals.iter().map(|i| i.programs).sum::<u64>(), 4_999);
-        let outstanding: u128 = metrics.series.intervals.iter().map(|i| i.outstanding).sum();
+        let series = metrics.series.settled();
+        assert!(series.intervals.len() <= MOST_INTERVALS);
+        assert_eq!(series.interval, 16 * MS);
+        assert_eq!(series.intervals.iter().map(Interval::count).sum::<u64>(), 5_000);
+        assert_eq!(series.intervals.iter().map(|i| i.programs).sum::<u64>(), 4_999);
+        let outstanding: u128 = series.intervals.iter().map(|i| i.outstanding).sum();
         assert_eq!(outstanding, 5_000 * 50_000_000);
     }
 
@@ -511,7 +532,7 @@ mod tests {
                 (1, whole / 4, 2 * MS + 3 * MS / 4),
             ]
         );
-        assert_eq!(metrics.series.intervals[4].latency(&[Op::Write]).max(), Some(2 * MS + 3 * MS / 4));
-        assert_eq!(metrics.series.intervals[4].latency(&[Op::Read]).max(), None);
+        assert_eq!(series.intervals[4].latency(&[Op::Write]).max(), Some(2 * MS + 3 * MS / 4));
+        assert_eq!(series.intervals[4].latency(&[Op::Read]).max(), None);
     }
 }

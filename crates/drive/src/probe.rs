@@ -64,7 +64,7 @@ impl Probe {
         Self {
             elapsed: at.saturating_sub(drive.metrics.start),
             latency: drive.metrics.by_size.clone(),
-            bytes: drive.metrics.bytes,
+            bytes: Op::ALL.map(|op| drive.metrics.bytes(op)),
             gc_affected: drive.metrics.gc_affected,
             counters: *kernel.counters(),
             units_per_page: kernel.plan().units_per_page,

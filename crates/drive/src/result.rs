@@ -63,7 +63,7 @@ pub fn document(drive: &Drive, about: &About<'_>) -> Value {
     let plan = drive.kernel().plan();
     let host = Host::of(metrics);
     let seconds = host.seconds;
-    let host_bytes = metrics.bytes[Op::Write as usize];
+    let host_bytes = metrics.bytes(Op::Write);
     let nand_bytes = counters.programs() * u64::from(about.parts.geometry.page_bytes);
     let energy = reading.energy;
     let joined = |action| counters.joined[Class::new(Task::HOST, action).index()];

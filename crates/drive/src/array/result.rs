@@ -164,7 +164,7 @@ pub fn document(array: &Array, about: &ArrayAbout<'_>) -> Value {
     let all: Vec<&Value> = each.iter().collect();
     let metrics = array.metrics();
     let host = Host::of(metrics);
-    let host_bytes = metrics.bytes[Op::Write as usize];
+    let host_bytes = metrics.bytes(Op::Write);
     let page = loaded.kinds[0].parts.geometry.page_bytes;
     let config = config(loaded);
     let programs: u64 = all.iter().filter_map(|each| each["flash"]["programs"].as_u64()).sum();

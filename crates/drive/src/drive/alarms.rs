@@ -100,10 +100,8 @@ impl Drive {
     /// grows later. It may be too early where that is not the only reason to wake the firmware, or while nothing is under way.
     #[inline(always)]
     pub(super) fn limited(&self, until: Time) -> Time {
-        if self.minds_shares_alone {
-            return until.min(self.kernel.control_due());
-        }
-        until
+        // The end of time where shares are not controlled.
+        until.min(self.kernel.control_due())
     }
 
     /// Goes on where no event was found up to what [`Drive::limited`] told: wakes the firmware, or takes an event that comes later, but not after

@@ -148,9 +148,12 @@ impl Drive {
         self.deliver(HostDone { request: slot, units: 0, bytes: 0, gc_affected: false });
     }
 
-    /// The account of a request that ends is closed.
+    /// Who follows requests hears that one has ended, and its account is closed.
     #[inline(never)]
-    fn split_ends(&mut self, slot: u32) {
+    fn tell_of_end(&mut self, slot: u32) {
+        if self.minds_requests {
+            self.note_leaving(slot);
+        }
         let Self { split: Some(split), kernel, slots, now, .. } = self else { return };
         let way = kernel.way(slot).expect("accounts are kept");
         let Slot { request, submitted, .. } = &slots[slot as usize];
@@ -181,14 +184,11 @@ impl Drive {
         let queue = self.queue_of(stream);
         self.free_slots[queue].push(slot);
         self.in_service -= 1;
-        if self.minds_requests {
-            self.note_leaving(slot);
-        }
-        if self.split.is_some() {
-            self.split_ends(slot);
+        if self.minds_ends {
+            self.tell_of_end(slot);
         }
         let counters = self.kernel.counters();
-        let (programs, units) = (counters.programs(), counters.host_units);
+        let (programs, units) = (counters.programmed, counters.host_units);
         if units >= self.rounds.due {
             self.rounds.end(counters);
         }

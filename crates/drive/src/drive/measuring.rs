@@ -83,6 +83,7 @@ impl Drive {
         let noting = self.kernel.noting();
         self.kernel.record(Noting { accounts: if on { self.slots.len() as u32 } else { 0 }, ..noting });
         self.split = on.then(|| Box::new(Split::new(self.link, self.slots.len(), self.now)));
+        self.minds_ends = self.minds_requests || on;
     }
 
     /// Latency breakdown of requests, while requested.

@@ -68,7 +68,7 @@ impl Drive {
         if slot == NO_REQUEST {
             return Ok(0);
         }
-        if (!STRICT || most > 0) && self.is_next(time, until) {
+        if (!STRICT || most > 0) && self.is_next::<STRICT>(time, until) {
             self.pass_to(time);
             let data = self.arrive(slot, if !STRICT || most > 1 { until } else { time })?;
             return Ok(1 + u32::from(data));
@@ -78,15 +78,18 @@ impl Drive {
     }
 
     /// True if an event at `time` comes next where nobody does anything before `until`, nor controls shares; it then counts as one that went through the queue.
+    /// Without `STRICT` the firmware is not woken for anything else.
     #[inline(always)]
-    pub(super) fn is_next(&mut self, time: Time, until: Time) -> bool {
-        time < until && !(self.has_alarms && time >= self.next_of_alarms()) && self.queue.pass(time)
+    pub(super) fn is_next<const STRICT: bool>(&mut self, time: Time, until: Time) -> bool {
+        debug_assert!(STRICT || !self.has_alarms, "alarms are looked for");
+        let comes_after_alarm = STRICT && self.has_alarms && time >= self.next_of_alarms();
+        time < until && !comes_after_alarm && self.queue.pass(time)
     }
 
     /// Gathers what the firmware has done as [`Drive::settle`], after all else that an event does. If this ends a request whose completion is the
     /// next event, and before `until`, its time has come, and it is given.
     #[inline(always)]
-    pub(super) fn settle_until(&mut self, until: Time) -> Result<After, Fault> {
+    pub(super) fn settle_until<const STRICT: bool>(&mut self, until: Time) -> Result<After, Fault> {
         if self.kernel.done().is_empty() {
             return Ok(After::NOTHING);
         }
@@ -104,29 +107,29 @@ impl Drive {
             }
         };
         self.kernel.done().clear();
-        Ok(self.end_with(last, until))
+        Ok(self.end_with::<STRICT>(last, until))
     }
 
     /// The same where something is done before all that the firmware has in its list; mostly that is empty.
     #[inline(always)]
-    pub(super) fn settle_with(&mut self, done: HostDone, until: Time) -> Result<After, Fault> {
+    pub(super) fn settle_with<const STRICT: bool>(&mut self, done: HostDone, until: Time) -> Result<After, Fault> {
         if !self.kernel.done().is_empty() || self.buffers && self.follows_in_firmware() {
-            return self.settle_first(done, until);
+            return self.settle_first::<STRICT>(done, until);
         }
-        Ok(self.end_with(done, until))
+        Ok(self.end_with::<STRICT>(done, until))
     }
 
     #[inline(never)]
-    fn settle_first(&mut self, done: HostDone, until: Time) -> Result<After, Fault> {
+    fn settle_first<const STRICT: bool>(&mut self, done: HostDone, until: Time) -> Result<After, Fault> {
         self.kernel.done().insert(0, done);
-        self.settle_until(until)
+        self.settle_until::<STRICT>(until)
     }
 
     /// Delivers what is the last that is done for now, and gives the request that it ends, if its completion is the next event, and before `until`.
     #[inline(always)]
-    fn end_with(&mut self, last: HostDone, until: Time) -> After {
+    fn end_with<const STRICT: bool>(&mut self, last: HostDone, until: Time) -> After {
         if let Some(time) = self.deliver_to_end(last) {
-            if self.is_next(time, until) {
+            if self.is_next::<STRICT>(time, until) {
                 self.pass_to(time);
                 return After::end(last.request);
             }

@@ -54,12 +54,11 @@ impl Waiting {
     }
 
     /// Adds what the requests were outstanding in the intervals before the last, which are of this length.
-    pub(super) fn settle(&mut self, intervals: &mut [Interval], length: Time) {
+    pub(super) fn settle(&mut self, before_last: &mut [Interval], length: Time) {
         // Requests that arrived in earlier intervals, and how long the oldest of them has been outstanding.
         let (mut waiting, mut age) = (0, 0);
         let first = std::mem::replace(&mut self.first, usize::MAX);
-        let before_last = intervals.len() - 1;
-        for (at, interval) in intervals[..before_last].iter_mut().enumerate().skip(first) {
+        for (at, interval) in before_last.iter_mut().enumerate().skip(first) {
             let arrivals = self.by_interval.get_mut(at).map(std::mem::take).unwrap_or_default();
             interval.outstanding += u128::from(waiting) * u128::from(length) + arrivals.outstanding;
             // Whoever came in an earlier interval is older.

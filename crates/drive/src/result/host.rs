@@ -23,7 +23,7 @@ impl Host {
     pub fn of(metrics: &Metrics) -> Self {
         let seconds = (metrics.end - metrics.start) as f64 / 1e12;
         let per_second = |n: f64| if seconds > 0.0 { n / seconds } else { 0.0 };
-        let moved_bytes = metrics.bytes[Op::Read as usize] + metrics.bytes[Op::Write as usize];
+        let moved_bytes = metrics.bytes(Op::Read) + metrics.bytes(Op::Write);
         let mut all = Histogram::default();
         metrics.by_size.iter().flatten().for_each(|histogram| all.merge(histogram));
         let requests = metrics.requests();
@@ -36,7 +36,7 @@ impl Host {
             if histogram.count() > 0 || matches!(op, Op::Read | Op::Write) {
                 cdfs.insert(op.name().into(), json!(cdf(&histogram)));
             }
-            by_op.insert(op.name().into(), json!({"requests": histogram.count(), "bytes": metrics.bytes[op as usize]}));
+            by_op.insert(op.name().into(), json!({"requests": histogram.count(), "bytes": metrics.bytes(op)}));
         }
         Self {
             seconds,

@@ -1,7 +1,7 @@
 //! Time series of a result: rates, latency and space by interval, and the distribution of latency in each.
 
 use super::us;
-use crate::metrics::{bucket_top, Interval, Metrics, Series, LATENCY_BUCKETS};
+use crate::metrics::{bucket_top, Interval, Metrics, Settled, LATENCY_BUCKETS};
 use serde_json::{json, Map, Value};
 use wordline_base::{Op, Time};
 
@@ -9,7 +9,7 @@ use wordline_base::{Op, Time};
 const MOST_COLUMNS: usize = 128;
 
 /// Each interval of the series, with its start from the start of measuring and its length, in picoseconds.
-fn intervals<'a>(metrics: &'a Metrics, series: &'a Series) -> impl Iterator<Item = (&'a Interval, Time, Time)> {
+fn intervals<'a>(metrics: &'a Metrics, series: &'a Settled) -> impl Iterator<Item = (&'a Interval, Time, Time)> {
     series.intervals.iter().enumerate().map(move |(index, at)| {
         let from = series.start - metrics.start + index as Time * series.interval;
         // The last interval is measured to the end of the run.
@@ -32,7 +32,7 @@ pub(crate) fn document(metrics: &Metrics, units_per_page: u32) -> Value {
     };
     column("start_s".into(), &|_, from, _| json!(seconds(from)));
     for op in [Op::Read, Op::Write] {
-        let rate = move |at: &Interval, length| at.requests[op as usize] as f64 / seconds(length);
+        let rate = move |at: &Interval, length| at.requests(op) as f64 / seconds(length);
         column(format!("{}_iops", op.name()), &|at, _, length| json!(rate(at, length)));
     }
     for op in [Op::Read, Op::Write] {
@@ -52,14 +52,14 @@ pub(crate) fn document(metrics: &Metrics, units_per_page: u32) -> Value {
         let pages = at.host_units as f64 / f64::from(units_per_page);
         json!((at.host_units > 0).then(|| at.programs as f64 / pages))
     });
-    map.insert("free_blocks".into(), free_blocks(metrics));
+    map.insert("free_blocks".into(), free_blocks(&series.intervals));
     Value::Object(map)
 }
 
 /// Free blocks: where nothing completed, as in the interval before.
-fn free_blocks(metrics: &Metrics) -> Value {
+fn free_blocks(intervals: &[Interval]) -> Value {
     let mut last = None;
-    let told = metrics.series.intervals.iter().map(|at| {
+    let told = intervals.iter().map(|at| {
         last = (at.free_blocks != u32::MAX).then_some(at.free_blocks).or(last);
         json!(last)
     });
@@ -68,13 +68,13 @@ fn free_blocks(metrics: &Metrics) -> Value {
 
 /// Requests by interval and class of latency, in the classes that occur; `null` without requests.
 pub(crate) fn latencies(metrics: &Metrics) -> Value {
-    let all = &metrics.series.intervals;
+    let Settled { interval, intervals: all, .. } = metrics.series.settled();
     let occurs = |class: &usize| all.iter().any(|at| Op::ALL.iter().any(|&op| at.classes(op)[*class] > 0));
     let used: Vec<usize> = (0..LATENCY_BUCKETS).filter(occurs).collect();
     let (Some(&first), Some(&last)) = (used.first(), used.last()) else { return Value::Null };
     let together = all.len().div_ceil(MOST_COLUMNS);
     let mut map = Map::new();
-    map.insert("interval_s".into(), json!(seconds(metrics.series.interval * together as Time)));
+    map.insert("interval_s".into(), json!(seconds(interval * together as Time)));
     map.insert("up_to_us".into(), (first..=last).map(|class| json!(us(bucket_top(class)))).collect());
     for op in occurring(metrics) {
         let count = |some: &[Interval], class| some.iter().map(|at| u64::from(at.classes(op)[class])).sum::<u64>();

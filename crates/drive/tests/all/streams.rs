@@ -67,7 +67,7 @@ fn streams_add_up_to_the_drive() {
             let of = |stats: &wordline_drive::streams::StreamStats| stats.ops[op as usize].latency.count;
             assert_eq!(reported.iter().map(of).sum::<u64>(), drive.metrics.latency(op).count(), "{op:?}");
             let bytes = reported.iter().map(|stats| stats.ops[op as usize].bytes).sum::<u64>();
-            assert_eq!(bytes, drive.metrics.bytes[op as usize]);
+            assert_eq!(bytes, drive.metrics.bytes(op));
             let largest = reported.iter().map(|stats| stats.ops[op as usize].latency.max).max().unwrap();
             assert_eq!(Some(largest), drive.metrics.latency(op).max().map(|max| max / 1000).or(Some(0)));
         }
@@ -81,7 +81,7 @@ fn streams_add_up_to_the_drive() {
             let mut sum = Histogram::default();
             rows.iter().for_each(|row| sum.merge(&row.latency[op as usize]));
             assert_eq!(sum, drive.metrics.latency(op), "{op:?}");
-            assert_eq!(rows.iter().map(|row| row.bytes[op as usize]).sum::<u64>(), drive.metrics.bytes[op as usize]);
+            assert_eq!(rows.iter().map(|row| row.bytes[op as usize]).sum::<u64>(), drive.metrics.bytes(op));
         }
         assert_eq!(rows.iter().map(|row| row.gc_affected).sum::<u64>(), drive.metrics.gc_affected);
         assert_eq!(rows.iter().map(|row| row.end).max(), Some(drive.metrics.end));

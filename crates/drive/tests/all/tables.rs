@@ -534,7 +534,7 @@ fn intervals_agree(name: &str, drive: &Drive, rows: &Rows) {
     for op in Op::ALL {
         let op = op as usize;
         assert_eq!(sum(&rows.intervals, |row| row.requests[op]), drive.metrics.latency(Op::ALL[op]).count(), "{name}");
-        assert_eq!(sum(&rows.intervals, |row| row.bytes[op]), drive.metrics.bytes[op], "{name}");
+        assert_eq!(sum(&rows.intervals, |row| row.bytes[op]), drive.metrics.bytes(Op::ALL[op]), "{name}");
         let most = rows.intervals.iter().filter_map(|row| row.max[op]).max();
         assert_eq!(most, drive.metrics.latency(Op::ALL[op]).max(), "{name}");
     }

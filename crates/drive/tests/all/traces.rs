@@ -81,7 +81,7 @@ fn replay(drive: &mut Drive, base: &Path, options: TraceOptions, requests: u64) 
         counters.host_units - counters.absorbed_units + counters.moved_units() + counters.padded_units,
         "{name}"
     );
-    assert!(counters.host_units * u64::from(plan.unit_bytes) >= drive.metrics.bytes[Op::Write as usize], "{name}");
+    assert!(counters.host_units * u64::from(plan.unit_bytes) >= drive.metrics.bytes(Op::Write), "{name}");
     done
 }
 
@@ -118,7 +118,7 @@ fn recorded_traces_replay() {
                 .sum::<f64>();
             let mean = mean / metrics.requests() as f64 / 1e6;
             println!("{:<46}{done:?} in {seconds:.3} s, mean latency {mean:.0} us", trace.file);
-            results.push((done, metrics.bytes, drive.now()));
+            results.push((done, Op::ALL.map(|op| metrics.bytes(op)), drive.now()));
         }
         let [stamped, fast] = &results[..] else { unreachable!("two paces") };
         assert_eq!((stamped.0, stamped.1), (fast.0, fast.1), "{}: the pace changes no request", trace.file);

@@ -37,10 +37,10 @@ impl Kernel {
         }
         let pages = self.command.pages().len() as u64;
         self.counters.copybacks += pages;
-        let written = Class::new(class.task(), Action::Program).index();
-        self.counters.ops[written] += pages;
+        let written = Class::new(class.task(), Action::Program);
+        self.counters.count(written, pages);
         if pages > 1 {
-            self.counters.multi_plane[written] += pages;
+            self.counters.multi_plane[written.index()] += pages;
         }
         Ok(true)
     }

@@ -73,9 +73,22 @@ pub struct Counters {
     pub pressed_merges: u64,
     /// Log blocks that stood in for a merge, which was delayed.
     pub delay_blocks: u64,
+    /// Pages programmed for any reason since the counters began in this program, without those of a snapshot. [`Counters::programs`] adds up;
+    /// this is kept for what asks often.
+    #[serde(skip)]
+    pub programmed: u64,
 }
 
 impl Counters {
+    /// So many pages, or blocks, are the work of a class.
+    #[inline(always)]
+    pub(super) fn count(&mut self, class: Class, pages: u64) {
+        self.ops[class.index()] += pages;
+        if class.action() == Action::Program {
+            self.programmed += pages;
+        }
+    }
+
     #[inline]
     fn of(&self, action: Action) -> u64 {
         Task::all().map(|task| self.ops[Class::new(task, action).index()]).sum()

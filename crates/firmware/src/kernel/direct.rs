@@ -190,7 +190,7 @@ impl Kernel {
     pub(super) fn count_direct(&mut self, class: Class, planes: u64) {
         let pages = planes * if class.is_write() { u64::from(self.pages_per_program) } else { 1 };
         self.counters.commands += 1;
-        self.counters.ops[class.index()] += pages;
+        self.counters.count(class, pages);
         if planes > 1 {
             self.counters.multi_plane[class.index()] += pages;
         }

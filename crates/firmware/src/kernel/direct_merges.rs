@@ -223,6 +223,6 @@ impl Kernel {
     /// Counts so many commands of a class, each of a page.
     pub(super) fn count_pages(&mut self, class: Class, pages: u32) {
         self.counters.commands += u64::from(pages);
-        self.counters.ops[class.index()] += u64::from(pages);
+        self.counters.count(class, u64::from(pages));
     }
 }

@@ -573,10 +573,10 @@ impl Kernel {
         }
         let pages = self.command.pages().len() as u64 * self.pages_of(class);
         self.counters.commands += 1;
-        let counted = class.counted().index();
-        self.counters.ops[counted] += pages;
+        let counted = class.counted();
+        self.counters.count(counted, pages);
         if self.command.pages().len() > 1 {
-            self.counters.multi_plane[counted] += pages;
+            self.counters.multi_plane[counted.index()] += pages;
         }
     }
 

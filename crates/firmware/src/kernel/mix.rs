@@ -169,7 +169,7 @@ impl Kernel {
                 stage.count_running(die, class, 1);
             }
             let pages = self.pages_of(class);
-            self.counters.ops[class.counted().index()] += pages;
+            self.counters.count(class.counted(), pages);
             self.counters.multi_plane[class.counted().index()] += pages;
             if class != lead && lead.task() == Task::GC {
                 self.counters.joined[class.counted().index()] += pages;
