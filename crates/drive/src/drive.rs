@@ -196,11 +196,9 @@ pub struct Drive {
     flushing: VecDeque<u32>,
     #[serde(skip)]
     completions: Vec<Completion>,
-    /// True if somebody asks for the number of completions alone, and how many there were since.
+    /// True while nobody looks at them: then they are not kept.
     #[serde(skip)]
-    counts_completions: bool,
-    #[serde(skip)]
-    completed: u32,
+    untold: bool,
     /// Measurements since the last [`Drive::start_measuring`].
     #[serde(skip, default = "nothing")]
     pub metrics: Metrics,
@@ -302,8 +300,7 @@ impl Drive {
             blocked: VecDeque::new(),
             flushing: VecDeque::new(),
             completions: Vec::new(),
-            counts_completions: false,
-            completed: 0,
+            untold: false,
             metrics: Metrics::new(0),
             late,
             rounds,
@@ -475,15 +472,15 @@ impl Drive {
         Ok(())
     }
 
-    /// From now on completions are only counted, or told again.
-    pub(crate) fn count_completions(&mut self, counts: bool) {
-        self.counts_completions = counts;
+    /// From now on completions are told one by one, or not.
+    pub(crate) fn tell_completions(&mut self, tells: bool) {
+        self.untold = !tells;
     }
 
-    /// Completions that were counted since the last call.
+    /// Free slots of the host's first queue.
     #[inline(always)]
-    pub(crate) fn take_completed(&mut self) -> u32 {
-        std::mem::take(&mut self.completed)
+    pub(crate) fn free_slots(&self) -> i64 {
+        self.free_slots[0].len() as i64
     }
 
     /// Submits a request at time `at`, not before the drive's time; gives its slot.

@@ -245,8 +245,8 @@ impl Series {
     /// A request that arrived before the last interval began completes at `now`: it was outstanding in earlier intervals, too.
     #[cold]
     fn reach_back(&mut self, arrival: Time, now: Time) {
+        // How old it is, its latency says there.
         self.last.outstanding += u128::from(now - self.begin);
-        self.last.age_max = self.last.age_max.max(now - arrival);
         let at = (arrival.saturating_sub(self.start) / self.interval) as usize;
         if at < self.ended.len() {
             let end = self.start + (at as u64 + 1) * self.interval;
@@ -298,7 +298,8 @@ impl Series {
     #[cold]
     fn grow(&mut self, now: Time) {
         self.settle();
-        self.ended.push(std::mem::take(&mut self.last));
+        self.ended.push(self.last.clone());
+        self.last = Interval::default();
         while (now - self.start) / self.interval >= MOST_INTERVALS as u64 {
             self.interval *= 2;
             self.halve();

@@ -193,9 +193,7 @@ impl Drive {
             self.rounds.end(counters);
         }
         self.metrics.record(self.now, &measured, programs, units, self.kernel.blocks().free_blocks());
-        if self.counts_completions {
-            self.completed += 1;
-        } else {
+        if !self.untold {
             self.tell_completion(slot);
         }
         if self.queued.is_empty() {

@@ -29,16 +29,18 @@ pub(super) fn is_possible<D: Device>(drive: &mut D, feeds: &[Feed], streams: &St
     alone && drive.plain().is_some() && !drive.waits_for_rest() && !streams.measure()
 }
 
-/// When the next request will be submitted, if there is one; the end of time if only events of the drive can tell.
+/// When the next request will be submitted, if there is one; the end of time if only events of the drive can tell. With no more than `kept` slots
+/// left it has all in flight that it may.
 #[inline(always)]
-fn next(feed: &Feed, drive: &Drive) -> Option<Time> {
+fn next(feed: &Feed, drive: &Drive, kept: i64) -> Option<Time> {
     let head = feed.head.as_ref()?;
-    if feed.in_flight >= feed.limit {
+    let free = drive.free_slots();
+    if free <= kept {
         return Some(Time::MAX);
     }
     let ready = if feed.closed { feed.not_before } else { head.arrival.max(feed.not_before) };
     let at = ready.max(drive.now());
-    let waits = at == drive.now() && !drive.has_slot(0);
+    let waits = at == drive.now() && free == 0;
     Some(if waits { Time::MAX } else { at })
 }
 
@@ -46,25 +48,26 @@ fn next(feed: &Feed, drive: &Drive) -> Option<Time> {
 pub(super) fn feed(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<(), RunError> {
     // Nobody looks at single completions.
     feed.in_flight -= drive.completions().drain(..).len() as u32;
-    drive.count_completions(true);
-    let fed = feed_counting(drive, feed, steps);
-    drive.count_completions(false);
-    feed.in_flight -= drive.take_completed();
+    drive.tell_completions(false);
+    // All that the drive has is of this stream.
+    let slots = drive.free_slots() + i64::from(feed.in_flight);
+    let fed = feed_untold(drive, feed, slots - i64::from(feed.limit), steps);
+    feed.in_flight = (slots - drive.free_slots()) as u32;
+    drive.tell_completions(true);
     fed
 }
 
-/// The same where completions are only counted.
+/// The same where completions are not told: its slots say how many requests it has in flight.
 #[inline(never)]
-fn feed_counting(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<(), RunError> {
+fn feed_untold(drive: &mut Drive, feed: &mut Feed, kept: i64, steps: &mut u32) -> Result<(), RunError> {
     let mut coming = Coming::NONE;
     while *steps < STEPS {
-        let Some(at) = next(feed, drive) else { break };
+        let Some(at) = next(feed, drive, kept) else { break };
         if at > drive.now() || (!feed.closed && feed.comes_now(drive)) {
             // Events up to the next request come first; at the same time, too, all of them: completions free slots.
             let taken = drive.steps_from(std::mem::replace(&mut coming, Coming::NONE), at, STEPS - *steps)?;
             if taken > 0 {
                 *steps += taken;
-                feed.in_flight -= drive.take_completed();
                 continue;
             }
             if at >= END_OF_TIME || *steps + 1 == STEPS {
@@ -85,7 +88,6 @@ fn feed_counting(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Result<
         coming = Coming::NONE;
         let Ok(admitted) = drive.admit(at, request) else { break };
         coming = admitted;
-        feed.in_flight += 1;
         if let Err(error) = feed.advance_for(drive) {
             drive.come(coming);
             return Err(error);
