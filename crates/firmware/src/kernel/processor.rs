@@ -86,6 +86,12 @@ impl Cores {
     pub fn are_idle(&self) -> bool {
         self.of.iter().all(|core| core.first.is_none())
     }
+
+    /// The processor of a task has no event that is to come: it lacks one, if it works on something.
+    #[inline(always)]
+    fn lacks(&mut self, task: u32) {
+        self.lacking |= u32::from(self.of[task as usize].first.is_some()) << task;
+    }
 }
 
 impl Kernel {
@@ -282,7 +288,7 @@ impl Kernel {
             return Ok(next.map_or(Went::Done, Went::On));
         }
         if let Some(cores) = &mut self.cores {
-            cores.lacking |= 1 << task;
+            cores.lacks(task);
         }
         self.pump_by_stage(queue)?;
         Ok(Went::Done)
@@ -296,11 +302,15 @@ impl Kernel {
 
     /// The first piece of work of a task, if its time is over.
     fn next_computed(&mut self, task: u32) -> Option<Piece> {
+        let now = self.now;
         let cores = self.cores.as_mut()?;
-        cores.lacking |= 1 << task;
         let core = &mut cores.of[task as usize];
         core.is_scheduled = false;
-        core.first.filter(|piece| piece.due <= self.now)?;
+        let ended = core.first.filter(|piece| piece.due <= now);
+        if ended.is_none() {
+            cores.lacks(task);
+            return None;
+        }
         core.take()
     }
 }

@@ -71,13 +71,18 @@ impl Kernel {
         self.timed && !self.avoids_straight && holds_all && plain_ways && plain_order && plain_flash && unwatched
     }
 
-    /// True if no die and no shared queue has to be looked at, and nothing has gone wrong.
+    /// As [`Kernel::is_quiet`] where operations go straight through the stage: of what that looks at, the rest is for other drives.
     #[inline]
     pub(super) fn is_calm(&self) -> bool {
         // What found no room is looked at when all dies are idle.
-        let special = (self.stalled && self.busy == 0) | self.shared_dirty | self.holding.due;
-        let waits = !self.dirty.is_empty() || !self.ended.is_empty() || !self.pressed.is_empty();
-        !waits && !special && self.fault.is_none()
+        let stuck = self.stalled && self.busy == 0;
+        let calm = self.dirty.is_empty() && !(stuck | self.shared_dirty) && self.fault.is_none();
+        debug_assert!(
+            self.ended.is_empty() && self.pressed.is_empty(),
+            "all commands take time, and none is suspended"
+        );
+        debug_assert!(!self.holding.due, "no job is held");
+        calm
     }
 
     /// True if a step has left nothing to do, so that [`Kernel::pump`] would change nothing; told only where reads go straight through the
@@ -91,7 +96,7 @@ impl Kernel {
     /// The same where reads go straight through the stage, but for processors, which may lack events.
     #[inline]
     pub(super) fn rests_by_stage(&self) -> bool {
-        self.is_calm_by_stage() && self.stage.as_ref().is_some_and(|stage| !stage.is_due())
+        self.is_calm() && self.stage.as_ref().is_some_and(|stage| !stage.is_due())
     }
 
     /// True if nothing has to be looked at before an operation that comes now.
@@ -102,7 +107,7 @@ impl Kernel {
                 || (!self.by_stage_in_planes && !stage.has_nothing() && self.dispatch.sees() == Sight::All)
                 || self.now >= self.control_due
         };
-        self.is_calm_by_stage() && self.stage.as_ref().is_some_and(|stage| !waits_beside(stage))
+        self.is_calm() && self.stage.as_ref().is_some_and(|stage| !waits_beside(stage))
     }
 
     /// Where an operation goes whose computing time is over, if it is a read that [`Kernel::send_straight`] may send while its way is
@@ -138,7 +143,7 @@ impl Kernel {
         let Some(stage) = &mut self.stage else { return Ok(Gone::AmongOthers) };
         let only = Staged { class, sequence, die: Some(die) };
         let goes = stage.has_room(die, class)
-            && if self.by_stage_in_planes {
+            && if self.by_stage_of_oldest {
                 // Nothing else beside it may go, and its policy sees no more.
                 stage.lets(class.task())
             } else {

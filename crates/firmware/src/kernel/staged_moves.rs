@@ -82,14 +82,13 @@ impl Kernel {
             self.settle_stage();
             return Offer::Nothing;
         };
-        let eligible = stage.below(stage.tasks());
-        let mut offer = stage.offer_of_bound(eligible);
+        let mut offer = stage.offer_of_bound();
         let mut roams = false;
         if stage.shows_roaming() || offer != Offer::Nothing {
             for &at in stage.roaming() {
                 let queue = stage.queue(at as usize);
                 let task = queue.class.task();
-                if !eligible.has(task) {
+                if !stage.lets(task) {
                     // Its company is looked for when it can go.
                     roams = true;
                 } else if self.has_company(queue) {
@@ -286,7 +285,9 @@ impl Kernel {
         }
         let head = self.head(stage, &queue)?;
         let die = head.die?;
-        self.dispatch.wants(&head, &stage.outstanding, &self.nominal).then_some(die)
+        // A policy that sees the oldest operations alone wants what its task may have.
+        let goes = self.by_stage_of_oldest || self.dispatch.wants(&head, &stage.outstanding, &self.nominal);
+        goes.then_some(die)
     }
 
     /// What starts at a die that is idle and for which nothing waits, if all that a queue can send now is that, and it is still to be done.

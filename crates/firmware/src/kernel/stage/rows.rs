@@ -280,11 +280,14 @@ impl Stage {
         offered
     }
 
-    /// What of some tasks waits for a die that may have room.
+    /// What waits for a die that may have room, of tasks that may have another operation outstanding.
     #[inline]
-    pub fn offer_of_bound(&self, tasks: Tasks) -> Offer {
-        let (mut offer, mut left) = (Offer::Nothing, tasks);
+    pub fn offer_of_bound(&self) -> Offer {
+        let (mut offer, mut left) = (Offer::Nothing, self.tasks);
         while let Some(task) = left.pop() {
+            if !self.lets(task) {
+                continue;
+            }
             for (word, bits) in (0..).zip(self.open_for(task)) {
                 if bits == 0 {
                     continue;
