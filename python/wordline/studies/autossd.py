@@ -111,14 +111,21 @@ class Traced:
         self.burst = burst
         self.also = also or {}
         self.needed = needed
-        self.reads_before = context.choice("reads-before") if reads_before is None else reads_before
         self.context = context
         self.drive = Drive(context)
         self.chapter = self.drive.chapter
+        self.reads_before = self._reads_before() if reads_before is None else reads_before
         self.faster = faster
         self.usual = requests
         for key in ("trace-warm-up", "trace-length", "trace-tail"):
             context.choice(key)
+
+    def _reads_before(self) -> int:
+        chosen: int = self.context.choice("reads-before")
+        if self.context.full and "reads-before" not in self.context.instead:
+            # Long enough for what read scrubbing moves at the start, as in the paper.
+            chosen = self.chapter["whole_reads_before"]
+        return chosen
 
     def traces(self, names: Iterable[str] = ()) -> list[Trace]:
         """The rows of Table 2.
