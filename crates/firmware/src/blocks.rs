@@ -449,15 +449,9 @@ impl Blocks {
         }
     }
 
-    /// A unit of a block became invalid; gives the domain of the block.
-    #[inline]
-    pub(crate) fn lose(&mut self, block: u32) -> u32 {
-        self.lose_at_once(block)
-    }
-
-    /// The same, where it is worth its instructions in place of a call.
+    /// A unit of a block became invalid; gives the domain of the block. A block that takes part in no ranking, as a victim, takes no call.
     #[inline(always)]
-    pub(crate) fn lose_at_once(&mut self, block: u32) -> u32 {
+    pub(crate) fn lose(&mut self, block: u32) -> u32 {
         let plane = self.plane_of(block);
         self.valid[plane as usize] -= 1;
         let domain = self.domain_of_plane(plane);
@@ -471,9 +465,14 @@ impl Blocks {
             self.lose_together(domain, block);
         } else if self.ranked && closed {
             let rank = valid + self.weight(block);
-            self.lower(domain, block, (rank, rank - 1));
+            self.lower_apart(domain, block, (rank, rank - 1));
         }
         domain
+    }
+
+    #[inline(never)]
+    fn lower_apart(&mut self, domain: u32, block: u32, ranks: (u32, u32)) {
+        self.lower(domain, block, ranks);
     }
 
     /// Pages programmed in a domain, modulo 2^32.

@@ -82,6 +82,10 @@ impl Stage {
         if each == 1 {
             return (change, 0);
         }
+        if change.unsigned_abs() == each {
+            // A whole program, whatever is left beside it.
+            return (change.signum(), 0);
+        }
         if change.abs() == 1 {
             // With more units it is the one before the first of a page that counts, with fewer the first.
             let over = self.units_per_program.remainder(before.min(after));
