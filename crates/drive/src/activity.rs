@@ -63,18 +63,18 @@ impl Growth {
 
     /// Ends an interval of the given length.
     fn end(&mut self, length: Time, sums: impl Iterator<Item = Time>) {
-        for ((sum, seen), ahead) in sums.zip(&mut self.seen).zip(&mut self.ahead) {
+        self.cells.extend(sums.zip(&mut self.seen).zip(&mut self.ahead).map(|((sum, seen), ahead)| {
             // In cache mode a die's work may be told a few command cycles too early.
             let grown = sum.saturating_sub(*seen) + *ahead;
             *seen = sum.max(*seen);
             *ahead = grown.saturating_sub(length);
-            self.cells.push(grown - *ahead);
-        }
+            grown - *ahead
+        }));
     }
 
     /// The same of sums that are at hand: most tasks do nothing in most intervals.
     fn end_of(&mut self, length: Time, sums: &[Time]) {
-        if self.seen == sums && self.ahead.iter().all(|&ahead| ahead == 0) {
+        if self.seen == sums && self.ahead.iter().fold(0, |all, &ahead| all | ahead) == 0 {
             self.cells.resize(self.cells.len() + sums.len(), 0);
         } else {
             self.end(length, sums.iter().copied());
@@ -172,23 +172,17 @@ pub(crate) fn background(holder: usize) -> Task {
     Task::all().nth(holder - 1).expect("there is one for each")
 }
 
-/// The classes of operations that hold dies of a drive with these tasks, and the holders that they count for.
-fn classes(tasks: Tasks) -> Vec<(usize, usize)> {
-    let host = [(Class::HOST_READ.index(), 0), (Class::HOST_WRITE.index(), 1)];
-    let others = tasks.background().flat_map(|task| task.classes().map(move |class| (class.index(), 1 + task.index())));
-    host.into_iter().chain(others).collect()
-}
-
 /// How long all dies have been held up to `now`, by what [`HOLDERS`] counts.
 pub(crate) fn all_held(kernel: &Kernel, now: Time) -> [Vec<Time>; HOLDERS] {
     let dies = kernel.flash().geometry().dies();
     let mut all = [const { Vec::new() }; HOLDERS];
     all.iter_mut().for_each(|times| times.resize(dies as usize, 0));
-    let classes = classes(kernel.tasks());
     for die in 0..dies {
         let occupied = kernel.occupied(die, now);
-        for &(class, holder) in &classes {
-            all[holder][die as usize] += occupied[class];
+        let at = die as usize;
+        (all[0][at], all[1][at]) = (occupied[Class::HOST_READ.index()], occupied[Class::HOST_WRITE.index()]);
+        for task in kernel.tasks().background() {
+            all[1 + task.index()][at] = task.sum(&occupied);
         }
     }
     all

@@ -8,6 +8,7 @@ use schemars::{json_schema, JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
+use wordline_base::Time;
 
 /// Kind of a flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +59,13 @@ impl Task {
     /// Its classes that are used.
     pub fn classes(self) -> impl Iterator<Item = Class> {
         Action::ALL.into_iter().map(move |action| Class::new(self, action)).filter(|class| class.name().is_some())
+    }
+
+    /// Of sums by class, that of all its classes.
+    #[inline]
+    #[must_use]
+    pub fn sum(self, by_class: &[Time; CLASSES]) -> Time {
+        by_class[self.index() * STRIDE as usize..][..STRIDE as usize].iter().sum()
     }
 
     /// All tasks, in the order of their numbers.

@@ -685,6 +685,7 @@ impl Flash {
     }
 
     /// How long a die has worked in cells and registers up to `at`, which is neither before its last event nor after its next.
+    #[inline]
     #[must_use]
     pub fn die_worked(&self, die: u32, at: Time) -> Time {
         let (package, die_in_package) = self.locate(die);

@@ -367,6 +367,7 @@ impl Die {
 
     /// Part of the booked busy time of array and registers after `at`, which is not before the die's last event; `due`
     /// has the times at which its lanes need attention, if they do.
+    #[inline]
     pub(crate) fn ahead(&self, due: [Option<Time>; 2], at: Time) -> Time {
         let [main, aside] = due;
         let of = |slot: &Slot, due: Option<Time>| {

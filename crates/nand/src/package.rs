@@ -143,6 +143,7 @@ impl Package {
 
     /// Part of the time booked in [`Package::times`] for array and registers after `at`, which is not before the die's
     /// last event; `due` has the times at which its two lanes need attention, if they do.
+    #[inline]
     #[must_use]
     pub fn ahead(&self, die: u32, due: [Option<Time>; 2], at: Time) -> Time {
         self.dies[die as usize].ahead(due, at)

@@ -57,6 +57,7 @@ impl DieTimes {
     }
 
     /// TON, TIN and BER.
+    #[inline]
     #[must_use]
     pub fn stages(&self) -> [Time; 3] {
         self.cells.map(|by_planes| by_planes.iter().sum())
@@ -69,6 +70,7 @@ impl DieTimes {
     }
 
     /// In the die: TON, TIN, BER, tDBSY, and the moves between registers. In cache mode the bus works at the same time.
+    #[inline]
     #[must_use]
     pub fn array(&self) -> Time {
         self.stages().iter().sum::<Time>() + self.dummy + self.register

@@ -78,7 +78,7 @@ impl Units {
             spare: Vec::new(),
             classes: vec![[nobody; KEPT]; 2 * geometry.dies() as usize],
             running: vec![None; geometry.dies() as usize],
-            occupied: (0..geometry.dies()).map(|die| drive.kernel().occupied(die, now)).collect(),
+            occupied: (0..geometry.dies()).map(|die| drive.kernel().occupied(die, now).into_owned()).collect(),
         }
     }
 
@@ -241,7 +241,7 @@ impl Units {
     /// The interval from `start` to `end` is over; writes those of which nothing more can come.
     pub fn close(&mut self, drive: &Drive, (start, end): (Time, Time), sink: &mut dyn Sink) {
         for die in 0..self.geometry.dies() {
-            let sums = drive.kernel().occupied(die, end);
+            let sums = drive.kernel().occupied(die, end).into_owned();
             let before = std::mem::replace(&mut self.occupied[die as usize], sums);
             if before != sums {
                 let index = self.at(start);

@@ -7,6 +7,7 @@ use super::Kernel;
 use crate::ops::{FlashOp, Slab, NONE};
 use crate::policy::placement::Constraint;
 use crate::task::{Class, Task, CLASSES};
+use std::borrow::Cow;
 use wordline_base::Time;
 use wordline_flash::{Kind, Logged, Payers, Share, Tally, MAX_PLANES, PAYERS};
 
@@ -165,11 +166,13 @@ impl Kernel {
 
     /// How long a die has been taken by commands of each class up to `at`, which is neither before its last event nor after its next:
     /// from the start of a command to its end, waiting for the bus included. Reads beside a suspended command count as that command.
+    #[inline]
     #[must_use]
-    pub fn occupied(&self, die: u32, at: Time) -> [Time; CLASSES] {
+    pub fn occupied(&self, die: u32, at: Time) -> Cow<'_, [Time; CLASSES]> {
         let state = &self.dies[die as usize];
-        let mut times = state.occupied;
+        let mut times = Cow::Borrowed(&state.occupied);
         if state.busy && self.timed {
+            let times = times.to_mut();
             if state.mixed {
                 self.parts_of(die, at - state.since).for_each(|(class, part)| times[class.index()] += part);
             } else {
