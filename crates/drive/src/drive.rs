@@ -29,7 +29,7 @@ use crate::block_map::BlockMap;
 use crate::config::{DriveConfig, Parts};
 use crate::late::Late;
 use crate::metrics::Metrics;
-use crate::policy::link::{LastTime, LinkCosts};
+use crate::policy::link::{LastTimes, LinkCosts};
 use crate::rounds::Rounds;
 use crate::split::Split;
 use crate::wire::Wire;
@@ -137,9 +137,9 @@ pub struct Drive {
     link: LinkCosts,
     /// Times of the data of requests, mostly of one size.
     #[serde(skip)]
-    data_in: LastTime,
+    data_in: LastTimes,
     #[serde(skip)]
-    data_out: LastTime,
+    data_out: LastTimes,
     wires: [Wire; 2],
     kernel: Kernel,
     #[serde(skip)]
@@ -275,8 +275,8 @@ impl Drive {
         Ok(Self {
             plan,
             link,
-            data_in: LastTime::default(),
-            data_out: LastTime::default(),
+            data_in: LastTimes::default(),
+            data_out: LastTimes::default(),
             wires: [Wire::default(); 2],
             waits_for_rest: kernel.waits_for_rest(),
             end: plan.logical_bytes(),

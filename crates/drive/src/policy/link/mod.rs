@@ -38,18 +38,33 @@ impl Transfer {
     }
 }
 
-/// The last number of bytes whose time was asked for, and that time: mostly the same number comes again, and two divisions are spared.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LastTime {
-    bytes: u32,
-    time: Option<Time>,
+/// The last numbers of bytes whose times were asked for, and these times: mostly the same few numbers come again, and two divisions are
+/// spared. Each number has its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastTimes([(u32, Time); LAST_TIMES]);
+
+/// A power of two.
+const LAST_TIMES: usize = 8;
+
+impl Default for LastTimes {
+    fn default() -> Self {
+        Self([(u32::MAX, 0); LAST_TIMES])
+    }
 }
 
-impl LastTime {
-    /// The time of bytes, if these were the last.
+impl LastTimes {
+    /// The place of a number of bytes: most are few sectors or powers of two, and those that are common together have places of their own.
+    #[inline(always)]
+    fn place(bytes: u32) -> usize {
+        (bytes.wrapping_mul(0x9e37_79b1) >> (u32::BITS - LAST_TIMES.ilog2())) as usize
+    }
+
+    /// The time of bytes, if these were the last of their place.
     #[inline(always)]
     pub fn known(&self, bytes: u32) -> Option<Time> {
-        self.time.filter(|_| self.bytes == bytes)
+        let (known, time) = self.0[Self::place(bytes)];
+        // No request has as many as are in an empty place.
+        (known == bytes).then_some(time)
     }
 
     /// The time of bytes, known from now on.
@@ -60,9 +75,9 @@ impl LastTime {
         time
     }
 
-    /// The time of these bytes, which were the last, is known from now on.
+    /// The time of these bytes is known from now on.
     pub fn note(&mut self, bytes: u32, time: Time) {
-        *self = Self { bytes, time: Some(time) };
+        self.0[Self::place(bytes)] = (bytes, time);
     }
 }
 
@@ -93,13 +108,13 @@ pub struct LinkCosts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkTimes {
     costs: LinkCosts,
-    last_in: LastTime,
-    last_out: LastTime,
+    last_in: LastTimes,
+    last_out: LastTimes,
 }
 
 impl LinkTimes {
     pub fn new(costs: LinkCosts) -> Self {
-        Self { costs, last_in: LastTime::default(), last_out: LastTime::default() }
+        Self { costs, last_in: LastTimes::default(), last_out: LastTimes::default() }
     }
 
     /// The time of a command, its latency too.
