@@ -17,11 +17,26 @@ pub(crate) struct Scan<'a> {
     rest: &'a [u8],
     /// Eight digits that a time began with, and their value: the next ones mostly begin with the same.
     eight: ([u8; 8], u64),
+    /// The same of a time of 16 digits or more.
+    long: Long,
 }
+
+/// All but the last eight digits of a long number.
+#[derive(Clone, Copy, Debug, Default)]
+struct Long {
+    /// Its last eight digits.
+    last: [u8; 8],
+    /// Where these begin.
+    from: u8,
+    value: u64,
+}
+
+/// Most digits of a number whose beginning is kept.
+const MOST_DIGITS: usize = 19;
 
 impl<'a> Scan<'a> {
     pub fn new(rest: &'a [u8]) -> Self {
-        Self { rest, eight: ([b'0'; 8], 0) }
+        Self { rest, eight: ([b'0'; 8], 0), long: Long::default() }
     }
 
     /// Bytes that are left.
@@ -60,12 +75,15 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// These bytes, if they are next.
-    #[inline]
+    /// These bytes, eight at most, if they are next; no if the end of what has been read is near.
+    #[inline(always)]
     pub fn word<const N: usize>(&mut self, word: &[u8; N]) -> bool {
-        match self.rest.split_first_chunk() {
-            Some((next, rest)) if next == word => {
-                self.rest = rest;
+        const { assert!(N > 0 && N <= 8, "they are compared as one number") };
+        let unused = 64 - 8 * N as u32;
+        let wanted = word.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte));
+        match self.rest.first_chunk() {
+            Some(next) if u64::from_le_bytes(*next) << unused == wanted << unused => {
+                self.rest = &self.rest[N..];
                 true
             }
             _ => false,
@@ -117,15 +135,40 @@ impl<'a> Scan<'a> {
     fn time_number(&mut self) -> Option<u64> {
         let bytes = self.rest.first_chunk::<8>()?;
         if *bytes == self.eight.0 {
+            if let Some(value) = self.long_number() {
+                return Some(value);
+            }
+            let before = self.rest;
             self.rest = &self.rest[8..];
-            return self.more(self.eight.1);
+            let value = self.more(self.eight.1)?;
+            let count = before.len() - self.rest.len();
+            if count >= 16 {
+                self.long = long_beginning(&before[..count], value);
+            }
+            return Some(value);
         }
+        // It may be part of what a long number began with.
+        self.long = Long::default();
         let (value, count) = self.digits()?;
         if count < 8 {
             return (count > 0).then_some(value);
         }
         self.eight = (*bytes, value);
         self.more(value)
+    }
+
+    /// A long number, if all but its last eight digits are as they were before; its first eight are.
+    #[inline(always)]
+    fn long_number(&mut self) -> Option<u64> {
+        const ROOM: usize = MOST_DIGITS + 5;
+        let bytes = self.rest.first_chunk::<ROOM>()?;
+        let from = usize::from(self.long.from & 3);
+        let word = u64::from_le_bytes(*bytes[from + 8..].first_chunk()?) ^ ZEROS;
+        if bytes[from..from + 8] != self.long.last || others(word) != 0 || bytes[from + 16].is_ascii_digit() {
+            return None;
+        }
+        self.rest = &self.rest[from + 16..];
+        Some(self.long.value + joined(word))
     }
 
     /// A time in a unit of `10^unit` ps, with a fraction or without.
@@ -185,6 +228,17 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// How a number of these digits, 16 or more, begins. It gets no scan, as below.
+#[inline(never)]
+fn long_beginning(digits: &[u8], value: u64) -> Long {
+    match (digits.len(), digits[digits.len() - 16..].first_chunk()) {
+        (16..=MOST_DIGITS, Some(last)) => {
+            Long { last: *last, from: (digits.len() - 16) as u8, value: value - value % POWERS[8] }
+        }
+        _ => Long::default(),
+    }
+}
+
 /// A device that `rest` begins with and an earlier line has named, and the length of its name. A scan lent to a call would be kept in
 /// memory rather than in registers, so this gets its bytes only.
 #[inline(never)]
@@ -205,4 +259,45 @@ fn others(word: u64) -> u64 {
 #[inline]
 fn is_between(byte: u8) -> bool {
     byte <= b','
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_that_begin_as_others_did_are_read_as_any() {
+        let mut random = wordline_base::Stream::new(1, "scan-test", 0);
+        let mut numbers = vec![128_166_372_003_061_629_u64];
+        for _ in 0..20_000 {
+            let last = numbers[numbers.len() - 1];
+            // Mostly a little later; else other digits in the middle or in front, or another length.
+            let next = match random.below(16) {
+                0 => last ^ 1 << random.below(60),
+                1 => last / 10_u64.pow(random.below(19) as u32),
+                2 => last % 10_u64.pow(random.below(19) as u32),
+                3 => last.saturating_mul(10),
+                4 => random.below(u64::MAX),
+                _ => last.wrapping_add(random.below(20_000)),
+            };
+            // Numbers of 20 digits go the general way.
+            numbers.push(next % 10_u64.pow(19));
+        }
+        let mut text = numbers.iter().fold(String::new(), |text, number| text + &number.to_string() + ",");
+        text += "a line that is long enough to look at";
+        let mut scan = Scan::new(text.as_bytes());
+        for number in numbers {
+            assert_eq!(scan.time(0), Some(u128::from(number)));
+            assert_eq!(scan.expect(b','), Some(()));
+        }
+    }
+
+    #[test]
+    fn words_are_what_is_next() {
+        let mut scan = Scan::new(b"Read,Write,28,12345678");
+        assert!(!scan.word(b"Write,") && scan.word(b"Read,"));
+        assert!(!scan.word(b"Read,") && scan.word(b"Write,"));
+        assert!(!scan.word(b"2a,") && scan.word(b"28,"));
+        assert!(scan.word(b"12345678") && scan.len() == 0);
+    }
 }
