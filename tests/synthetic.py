@@ -78,7 +78,7 @@ def result(partial: bool = False, seed: int = 1, channels: int = 8, dies: int = 
     free = [max(24.0, 900 - 9 * t + 12 * rng.random()) for t in range(steps)]
     return {
         "schema": 1,
-        "version": "0.37.0",
+        "version": "0.38.0",
         "seed": seed,
         "digest": "b3:6f1c9d0e5a7743f2a1c05e8b9d3f4711",
         "partial": partial,
