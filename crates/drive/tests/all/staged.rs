@@ -14,7 +14,14 @@ fn random_drive(random: &mut Stream) -> String {
     let mut pick = |of: &[&'static str]| *pick(random, of);
     let scope = pick(&["drive", "drive", "plane"]);
     let placement = if scope == "plane" { pick(&["static", "static", "least-busy"]) } else { "least-busy" };
-    let shared_blocks = if scope == "plane" { ", into = \"shared-block\"" } else { ", window_pages = 2" };
+    let shared_blocks = match scope {
+        "plane" => pick(&[
+            ", into = \"shared-block\"",
+            ", into = \"shared-block\"",
+            ", into = \"shared-block\", instant = true",
+        ]),
+        _ => ", window_pages = 2",
+    };
     let text = format!(
         r#"
         geometry = {{ channels = {}, packages_per_channel = {}, dies_per_package = 1, planes_per_die = {},

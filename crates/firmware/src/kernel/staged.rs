@@ -76,13 +76,9 @@ impl Kernel {
     pub(super) fn is_calm(&self) -> bool {
         // What found no room is looked at when all dies are idle.
         let stuck = self.stalled && self.busy == 0;
-        let calm = self.dirty.is_empty() && !(stuck | self.shared_dirty) && self.fault.is_none();
-        debug_assert!(
-            self.ended.is_empty() && self.pressed.is_empty(),
-            "all commands take time, and none is suspended"
-        );
-        debug_assert!(!self.holding.due, "no job is held");
-        calm
+        let waits = !self.dirty.is_empty() || !self.ended.is_empty();
+        debug_assert!(self.pressed.is_empty() && !self.holding.due, "no command is suspended, and no job held");
+        !waits && !(stuck | self.shared_dirty) && self.fault.is_none()
     }
 
     /// True if a step has left nothing to do, so that [`Kernel::pump`] would change nothing; told only where reads go straight through the
