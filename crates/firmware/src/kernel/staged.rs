@@ -92,7 +92,7 @@ impl Kernel {
     /// The same where reads go straight through the stage, but for processors, which may lack events.
     #[inline]
     pub(super) fn rests_by_stage(&self) -> bool {
-        self.is_calm() && self.stage.as_ref().is_some_and(|stage| !stage.is_due())
+        self.is_calm_by_stage() && self.stage.as_ref().is_some_and(|stage| !stage.is_due())
     }
 
     /// True if nothing has to be looked at before an operation that comes now.
@@ -103,7 +103,7 @@ impl Kernel {
                 || (!self.by_stage_in_planes && !stage.has_nothing() && self.dispatch.sees() == Sight::All)
                 || self.now >= self.control_due
         };
-        self.is_calm() && self.stage.as_ref().is_some_and(|stage| !waits_beside(stage))
+        self.is_calm_by_stage() && self.stage.as_ref().is_some_and(|stage| !waits_beside(stage))
     }
 
     /// Where an operation goes whose computing time is over, if it is a read that [`Kernel::send_straight`] may send while its way is

@@ -199,7 +199,7 @@ impl Kernel {
         if !has_begun {
             self.start_next_page_at(die, queue)?;
         }
-        if self.is_calm() {
+        if self.is_calm_in_pages() {
             if self.stage_is_quiet() || self.look_for_pages::<true>() {
                 debug_assert!(self.is_settled(), "something else is left to do");
                 return Ok(());
@@ -207,6 +207,25 @@ impl Kernel {
             return self.take_what_was_sent(queue);
         }
         self.pump_pages(queue)
+    }
+
+    /// As [`Kernel::is_calm`] where operations go straight through the stage.
+    #[inline(always)]
+    pub(super) fn is_calm_by_stage(&self) -> bool {
+        if self.by_stage_in_pages {
+            self.is_calm_in_pages()
+        } else {
+            self.is_calm()
+        }
+    }
+
+    /// The same where commands go page by page: there all of GC takes its time.
+    #[inline(always)]
+    fn is_calm_in_pages(&self) -> bool {
+        let stuck = self.stalled && self.busy == 0;
+        let calm = self.dirty.is_empty() && !(stuck | self.shared_dirty) && self.fault.is_none();
+        debug_assert_eq!(calm, self.is_calm(), "something else has to be looked at");
+        calm
     }
 
     /// The oldest operation that was sent to an idle die starts, where commands go page by page.
@@ -264,7 +283,7 @@ impl Kernel {
     #[inline(never)]
     pub(super) fn pump_pages(&mut self, queue: &mut EventQueue) -> Result<(), Fault> {
         self.dispatch_marked(queue)?;
-        if !self.is_calm() {
+        if !self.is_calm_by_stage() {
             return self.run(queue);
         }
         self.look_and_go_on(queue)
