@@ -25,7 +25,9 @@ impl Feed {
 
 /// True if the streams are one that this loop is for, on such a drive.
 pub(super) fn is_possible<D: Device>(drive: &mut D, feeds: &[Feed], streams: &Streams) -> bool {
-    let alone = matches!(feeds, [feed] if feed.is_plain());
+    // Its slots say what it has in flight, so all that is there must be its own.
+    let in_flight = drive.in_flight();
+    let alone = matches!(feeds, [feed] if feed.is_plain() && feed.in_flight == in_flight);
     alone && drive.plain().is_some() && !drive.waits_for_rest() && !streams.measure()
 }
 
@@ -49,7 +51,7 @@ pub(super) fn feed(drive: &mut Drive, feed: &mut Feed, steps: &mut u32) -> Resul
     // Nobody looks at single completions.
     feed.in_flight -= drive.completions().drain(..).len() as u32;
     drive.tell_completions(false);
-    // All that the drive has is of this stream.
+    // All that the drive has in flight is of this stream.
     let slots = drive.free_slots() + i64::from(feed.in_flight);
     let fed = feed_untold(drive, feed, slots - i64::from(feed.limit), steps);
     feed.in_flight = (slots - drive.free_slots()) as u32;
